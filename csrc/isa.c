@@ -1,0 +1,42 @@
+#include "isa.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+static int always(void) { return 1; }
+
+#if defined(__x86_64__)
+/* The builtin asks the processor and whether the operating system keeps the registers. */
+static int has_avx2(void) { return __builtin_cpu_supports("avx2"); }
+
+static int has_avx512(void) {
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("avx512vl");
+}
+#endif
+
+static const dpf_isa_t targets[] = {
+    {"base", always, &dpf_response_base},
+#if defined(__x86_64__)
+    {"avx2", has_avx2, &dpf_response_avx2},
+    {"avx512", has_avx512, &dpf_response_avx512},
+#endif
+};
+enum { N_TARGETS = sizeof targets / sizeof targets[0] };
+
+static _Atomic(const dpf_isa_t *) current = &targets[0];
+
+const dpf_isa_t *dpf_isa_at(size_t i) { return i < N_TARGETS ? &targets[i] : NULL; }
+
+const dpf_isa_t *dpf_isa_current(void) { return atomic_load_explicit(&current, memory_order_relaxed); }
+
+int dpf_isa_select(const char *name) {
+    const dpf_isa_t *chosen = NULL;
+    for (size_t i = 0; i < N_TARGETS; ++i) {
+        const int wanted = name == NULL || strcmp(name, targets[i].name) == 0;
+        if (wanted && targets[i].supported()) chosen = &targets[i];
+    }
+    if (chosen == NULL) return DPF_EISA;
+    atomic_store_explicit(&current, chosen, memory_order_relaxed);
+    return DPF_OK;
+}

@@ -1,0 +1,39 @@
+#include "remap.h"
+
+#define DPF_REMAP(I, T)                                                                                                 \
+    static int remap_##I##_##T(const I *indices, const uint8_t *validity, size_t offset, const T *table, size_t n_table, \
+                               T null_code, T *out, size_t n) {                                                         \
+        int broken = 0;                                                                                                 \
+        for (size_t i = 0; i < n; ++i) {                                                                                \
+            const size_t bit = offset + i;                                                                              \
+            const int valid = validity == NULL || (validity[bit >> 3] >> (bit & 7) & 1);                                \
+            const int inside = indices[i] < n_table;                                                                    \
+            broken |= valid & !inside;                                                                                  \
+            out[i] = valid & inside ? table[indices[i]] : null_code;                                                    \
+        }                                                                                                               \
+        return broken ? DPF_ECORRUPT : DPF_OK;                                                                          \
+    }
+
+#define DPF_REMAP_CODES(I)   \
+    DPF_REMAP(I, uint8_t)    \
+    DPF_REMAP(I, uint16_t)   \
+    DPF_REMAP(I, uint32_t)
+
+DPF_REMAP_CODES(uint8_t)
+DPF_REMAP_CODES(uint16_t)
+DPF_REMAP_CODES(uint32_t)
+DPF_REMAP_CODES(uint64_t)
+
+#define DPF_CALL(I, T) remap_##I##_##T(indices, validity, offset, table, n_table, (T)null_code, out, n)
+#define DPF_CALL_CODES(I) \
+    (code_width == 1 ? DPF_CALL(I, uint8_t) : code_width == 2 ? DPF_CALL(I, uint16_t) : DPF_CALL(I, uint32_t))
+
+int dpf_remap(const void *indices, size_t index_width, const uint8_t *validity, size_t offset, const void *table,
+              size_t code_width, size_t n_table, uint32_t null_code, void *out, size_t n) {
+    switch (index_width) {
+    case 1: return DPF_CALL_CODES(uint8_t);
+    case 2: return DPF_CALL_CODES(uint16_t);
+    case 4: return DPF_CALL_CODES(uint32_t);
+    default: return DPF_CALL_CODES(uint64_t);
+    }
+}

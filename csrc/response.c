@@ -1,0 +1,118 @@
+/* The k-ary response law and its kernels for every SIMD target. */
+#include "response.h"
+
+#include <string.h>
+
+/* 128-bit products and shifts, exact; GCC and clang have the type on every 64-bit target. */
+__extension__ typedef unsigned __int128 dpf_u128;
+
+/* floor(a / b) by the inverse floor((2^64 - 1)/b). With e = 2^64/b - inverse, 0 < e <= 1, the true quotient exceeds
+ * a * inverse / 2^64 by a * e / 2^64 < 1, so the estimate is the quotient or one less. */
+static inline uint64_t quotient(uint64_t a, uint64_t b, uint64_t inverse) {
+    const uint64_t q = (uint64_t)((dpf_u128)a * inverse >> 64);
+    return q + (a - q * b >= b);
+}
+
+static inline uint32_t uniform_category(const dpf_response_t *law, uint64_t word) {
+    if (law->k == 1) return 0;
+    if (word < law->wide_words) return (uint32_t)quotient(word, law->share + 1, law->wide_inverse);
+    return law->wide + (uint32_t)quotient(word - law->wide_words, law->share, law->share_inverse);
+}
+
+/* The law itself: the answer to `code` under one whole word. */
+static inline uint32_t decide(const dpf_response_t *law, uint64_t word, uint32_t code) {
+    if (law->uniform || code >= law->k) return uniform_category(law, word);
+    return word <= law->redraw_last ? (uint32_t)quotient(word, law->step, law->step_inverse) : code;
+}
+
+/* First stage. Let s be the words of a category (t, or 2^64/k for the uniform table), v(w) = w/s the place of a word, and
+ * f = shift the largest with M0 = 2^(64+f)/s < 2^16; multiplier M = floor(M0). For a high word h the words that begin with h
+ * are h*2^48 .. (h+1)*2^48 - 1. Then
+ *     v(h*2^48) * 2^f = h*M0/2^16 lies in [p, p + 2)      as h*M/2^16 < p + 1 and h*(M0 - M)/2^16 < 1,
+ *     v of the last word * 2^f    lies below p + 3        as the block is M0/2^16 < 1 long.
+ * So all words of h fall in category p >> f when the fraction p & mask is at most mask - 2: `decided` = mask - 1 fractions.
+ * In the uniform table the boundary of category j stands at j*U + min(j, r), which is j*2^64/k or up to r < k <= 2^12 words
+ * later, far less than a block: only p = j*2^f exactly could be misjudged, hence margin = 1 there.
+ * f < 2 leaves no fraction to decide by: then every h in the zone is pending (decided = 0). A cell wrongly called pending
+ * costs time and never changes the law: its word is looked at whole. */
+static void prepare_first_stage(dpf_response_t *law) {
+    law->zone_last = law->uniform ? 0xFFFF : (uint16_t)(law->redraw_last >> 48);
+    for (unsigned shift = 14; shift >= 2; --shift) {
+        const dpf_u128 scaled = law->uniform ? (dpf_u128)law->k << shift : ((dpf_u128)1 << (64 + shift)) / law->step;
+        if (scaled >= 1u << 16) continue;
+        law->shift = (uint16_t)shift;
+        law->multiplier = (uint16_t)scaled;
+        law->mask = (uint16_t)((1u << shift) - 1);
+        law->margin = law->uniform ? 1 : 0;
+        law->decided = (uint16_t)(law->mask - 1 - law->margin);
+        return;
+    }
+}
+
+int dpf_response_prepare(uint32_t k, uint64_t step, int accept_unknown, dpf_response_t *law) {
+    const dpf_u128 range = (dpf_u128)1 << 64;
+    memset(law, 0, sizeof *law);
+    if (k == 0 || k > 1u << 31 || (dpf_u128)k * step > range) return DPF_ELAW;
+    law->k = k;
+    law->uniform = step == 0 || k == 1;
+    law->accept_unknown = accept_unknown != 0;
+    if (k >= 2) {
+        law->share = (uint64_t)(range / k);
+        law->wide = (uint32_t)(range % k);
+        law->wide_words = law->wide * (law->share + 1);
+        law->share_inverse = UINT64_MAX / law->share;
+        law->wide_inverse = UINT64_MAX / (law->share + 1);
+    }
+    if (!law->uniform) {
+        law->step = step;
+        law->step_inverse = UINT64_MAX / step;
+        law->redraw_last = (uint64_t)((dpf_u128)k * step - 1);
+    }
+    if (k <= DPF_SPLIT_MAX) prepare_first_stage(law);
+    return DPF_OK;
+}
+
+#define DPF_JOIN_(a, b, c) a##_##b##_##c
+#define DPF_JOIN(a, b, c) DPF_JOIN_(a, b, c)
+#define DPF_TABLE(isa)                                            \
+    const dpf_response_kernels_t dpf_response_##isa = {           \
+        {first_u8_##isa, first_u16_##isa, first_u32_##isa},       \
+        {settle_u8_##isa, settle_u16_##isa, settle_u32_##isa},    \
+        {whole_u8_##isa, whole_u16_##isa, whole_u32_##isa}};
+
+#define DPF_ISA base
+#include "response.widths.h"
+DPF_TABLE(base)
+#undef DPF_ISA
+
+#if defined(__x86_64__)
+
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx2"))), apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("avx2")
+#endif
+#define DPF_ISA avx2
+#include "response.widths.h"
+DPF_TABLE(avx2)
+#undef DPF_ISA
+#if defined(__clang__)
+#pragma clang attribute pop
+#pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,prefer-512-bit"))), apply_to = function)
+#else
+#pragma GCC pop_options
+#pragma GCC push_options
+#pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")
+#endif
+#define DPF_ISA avx512
+#include "response.widths.h"
+DPF_TABLE(avx512)
+#undef DPF_ISA
+#if defined(__clang__)
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+
+#endif

@@ -1,0 +1,75 @@
+#include "words.h"
+
+#include <string.h>
+
+/* Byte orders are written out: the layout is a format, the same on every machine; compilers make single moves of them. */
+static inline void store_be64(uint8_t *at, uint64_t v) {
+    for (int i = 0; i < 8; ++i) at[i] = (uint8_t)(v >> (56 - 8 * i));
+}
+
+static inline void store_le(uint8_t *at, uint64_t v, int bytes) {
+    for (int i = 0; i < bytes; ++i) at[i] = (uint8_t)(v >> (8 * i));
+}
+
+static inline void header(uint8_t *block, uint8_t tag, uint64_t length, uint32_t code) {
+    block[0] = tag;
+    store_le(block + 1, length, 3);
+    store_le(block + 4, code, 4);
+}
+
+void dpf_counter_blocks(uint64_t plane, uint64_t first, const uint32_t *rows, size_t n, uint8_t *blocks) {
+    for (size_t i = 0; i < n; ++i) {
+        store_be64(blocks + DPF_BLOCK * i, plane);
+        store_be64(blocks + DPF_BLOCK * i + 8, first + rows[i]);
+    }
+}
+
+void dpf_id_integer_blocks(const uint64_t *ids, int is_unsigned, uint8_t tag, const uint32_t *codes, size_t n,
+                           uint8_t *blocks) {
+    for (size_t i = 0; i < n; ++i) {
+        const uint8_t top = (uint8_t)(is_unsigned ? ids[i] >> 63 : 0);
+        header(blocks + DPF_BLOCK * i, (uint8_t)(tag + top), 8, codes[i]);
+        store_le(blocks + DPF_BLOCK * i + 8, ids[i], 8);
+    }
+}
+
+void dpf_id_bytes_first(const uint8_t *data, const int64_t *offsets, uint8_t tag, const uint32_t *codes, size_t n,
+                        uint8_t *blocks) {
+    for (size_t i = 0; i < n; ++i) {
+        uint8_t *const block = blocks + DPF_BLOCK * i;
+        const uint64_t length = (uint64_t)(offsets[i + 1] - offsets[i]);
+        header(block, tag, length, codes[i]);
+        memset(block + 8, 0, 8);
+        if (length) memcpy(block + 8, data + offsets[i], length < 8 ? length : 8);
+    }
+}
+
+size_t dpf_id_bytes_next(const uint8_t *data, const int64_t *offsets, size_t block, const uint8_t *state,
+                         const uint32_t *active, size_t n, uint8_t *blocks, uint32_t *reached) {
+    const uint64_t from = 8 + DPF_BLOCK * (uint64_t)(block - 1);
+    size_t concerned = 0;
+    for (size_t i = 0; i < n; ++i) {
+        const uint32_t row = active[i];
+        const uint64_t length = (uint64_t)(offsets[row + 1] - offsets[row]);
+        if (length <= from) continue;
+        uint8_t part[DPF_BLOCK] = {0};
+        const uint64_t left = length - from;
+        memcpy(part, data + offsets[row] + from, left < DPF_BLOCK ? left : DPF_BLOCK);
+        for (int j = 0; j < DPF_BLOCK; ++j) part[j] ^= state[DPF_BLOCK * (size_t)row + (size_t)j];
+        memcpy(blocks + DPF_BLOCK * concerned, part, DPF_BLOCK);
+        reached[concerned++] = row;
+    }
+    return concerned;
+}
+
+void dpf_blocks_scatter(const uint8_t *blocks, const uint32_t *rows, size_t n, uint8_t *state) {
+    for (size_t i = 0; i < n; ++i) memcpy(state + DPF_BLOCK * (size_t)rows[i], blocks + DPF_BLOCK * i, DPF_BLOCK);
+}
+
+void dpf_block_words(const uint8_t *blocks, size_t n, uint64_t *words) {
+    for (size_t i = 0; i < n; ++i) {
+        uint64_t w = 0;
+        for (int j = 7; j >= 0; --j) w = w << 8 | blocks[DPF_BLOCK * i + (size_t)j];
+        words[i] = w;
+    }
+}

@@ -1,0 +1,88 @@
+"""Differential privacy with a compiled core: exact, fast sanitisation of categorical data."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from dpfast.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    CorruptDataError,
+    DomainError,
+    DpfastError,
+    EntropyError,
+    FileError,
+    IdError,
+    MissingPackageError,
+    OutsideDomainError,
+    PolicyError,
+)
+
+if TYPE_CHECKING:
+    from dpfast import etl, reference
+    from dpfast._config import show_config
+    from dpfast.domain import Domain
+    from dpfast.estimate import Estimate
+    from dpfast.etl.files import Report, sanitise_file
+    from dpfast.policy import Policy
+    from dpfast.privacy import Privacy
+    from dpfast.randomness import Stream
+    from dpfast.response import RandomisedResponse
+
+__version__ = "0.1.0"
+
+# Where each public name lives; modules load on first use, so that `import dpfast` stays cheap.
+_HOMES = {
+    "Domain": "dpfast.domain",
+    "Estimate": "dpfast.estimate",
+    "Policy": "dpfast.policy",
+    "Privacy": "dpfast.privacy",
+    "RandomisedResponse": "dpfast.response",
+    "Report": "dpfast.etl.files",
+    "Stream": "dpfast.randomness",
+    "sanitise_file": "dpfast.etl.files",
+    "show_config": "dpfast._config",
+}
+_MODULES = ("etl", "reference")
+
+__all__ = [
+    "ArgumentError",
+    "ArgumentTypeError",
+    "CorruptDataError",
+    "Domain",
+    "DomainError",
+    "DpfastError",
+    "EntropyError",
+    "Estimate",
+    "FileError",
+    "IdError",
+    "MissingPackageError",
+    "OutsideDomainError",
+    "Policy",
+    "PolicyError",
+    "Privacy",
+    "RandomisedResponse",
+    "Report",
+    "Stream",
+    "__version__",
+    "etl",
+    "reference",
+    "sanitise_file",
+    "show_config",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        value = getattr(importlib.import_module(_HOMES[name]), name)
+    elif name in _MODULES:
+        value = importlib.import_module(f"dpfast.{name}")
+    else:
+        raise AttributeError(f"module 'dpfast' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

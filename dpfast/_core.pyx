@@ -1,0 +1,305 @@
+# The binding: converts arguments, checks lengths, releases the GIL, calls C. No algorithms.
+# Status codes become errors in `check`, after the GIL is back.
+import os
+
+from cpython.buffer cimport PyBUF_C_CONTIGUOUS, PyBUF_FORMAT, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+
+from dpfast.errors import ArgumentError, CorruptDataError, OutsideDomainError
+
+
+cdef extern from "dpf.h" nogil:
+    int DPF_OK
+    int DPF_EDOMAIN
+    int DPF_ECORRUPT
+
+
+cdef extern from "response.h" nogil:
+    ctypedef struct dpf_response_t:
+        uint32_t k
+
+    ctypedef struct dpf_response_kernels_t:
+        int (*first[3])(const void *, const uint16_t *, void *, size_t, const dpf_response_t *, uint32_t *, uint32_t *,
+                        size_t *) noexcept nogil
+        void (*settle[3])(const uint16_t *, const uint8_t *, const uint32_t *, const uint32_t *, size_t, void *,
+                          const dpf_response_t *) noexcept nogil
+        int (*whole[3])(const void *, const uint64_t *, void *, size_t, const dpf_response_t *) noexcept nogil
+
+    uint32_t DPF_SPLIT_MAX
+    int dpf_response_prepare(uint32_t k, uint64_t step, int accept_unknown, dpf_response_t *law) noexcept
+
+
+cdef extern from "isa.h" nogil:
+    ctypedef struct dpf_isa_t:
+        const char *name
+        int (*supported)() noexcept nogil
+        const dpf_response_kernels_t *response
+
+    const dpf_isa_t *dpf_isa_at(size_t i) noexcept
+    int dpf_isa_select(const char *name) noexcept
+    const dpf_isa_t *dpf_isa_current() noexcept
+
+
+cdef extern from "words.h" nogil:
+    void dpf_counter_blocks(uint64_t, uint64_t, const uint32_t *, size_t, uint8_t *) noexcept
+    void dpf_id_integer_blocks(const uint64_t *, int, uint8_t, const uint32_t *, size_t, uint8_t *) noexcept
+    void dpf_id_bytes_first(const uint8_t *, const int64_t *, uint8_t, const uint32_t *, size_t, uint8_t *) noexcept
+    size_t dpf_id_bytes_next(const uint8_t *, const int64_t *, size_t, const uint8_t *, const uint32_t *, size_t,
+                             uint8_t *, uint32_t *) noexcept
+    void dpf_blocks_scatter(const uint8_t *, const uint32_t *, size_t, uint8_t *) noexcept
+    void dpf_block_words(const uint8_t *, size_t, uint64_t *) noexcept
+
+
+cdef extern from "remap.h" nogil:
+    int dpf_remap(const void *, size_t, const uint8_t *, size_t, const void *, size_t, size_t, uint32_t, void *,
+                  size_t) noexcept
+
+
+
+cdef class Span:
+    """A borrowed contiguous buffer of any unsigned integer type. (A fused signature would cost microseconds a call.)"""
+    cdef Py_buffer view
+    cdef size_t size
+    cdef size_t width
+
+    def __cinit__(self, owner, bint writable=False):
+        PyObject_GetBuffer(owner, &self.view, (PyBUF_WRITABLE if writable else 0) | PyBUF_C_CONTIGUOUS | PyBUF_FORMAT)
+        self.width = self.view.itemsize
+        self.size = self.view.len // self.width
+        kind = self.view.format if self.view.format != NULL else b"B"
+        need(kind in (b"B", b"H", b"I", b"L", b"Q"), "codes and indices are native unsigned integers")
+
+    def __dealloc__(self):
+        PyBuffer_Release(&self.view)
+
+    cdef int code(self) except -1:
+        """Number of the code width: 0, 1 or 2 for 8, 16 or 32 bits."""
+        need(self.width <= 4, "codes have 8, 16 or 32 bits")
+        return self.width >> 1
+
+
+SPLIT_MAX = DPF_SPLIT_MAX
+
+
+cdef int check(int status) except -1:
+    if status == DPF_OK:
+        return 0
+    if status == DPF_EDOMAIN:
+        raise OutsideDomainError("a code is outside the domain")
+    if status == DPF_ECORRUPT:
+        raise CorruptDataError("a dictionary index points outside its dictionary")
+    raise ArgumentError("these integers are not a law")
+
+
+cdef int need(bint holds, str text) except -1:
+    if not holds:
+        raise ArgumentError(text)
+    return 0
+
+
+def isas():
+    """Names of the SIMD targets that this processor supports, from plainest to widest."""
+    names = []
+    cdef size_t i = 0
+    while dpf_isa_at(i) != NULL:
+        if dpf_isa_at(i).supported():
+            names.append(dpf_isa_at(i).name.decode())
+        i += 1
+    return names
+
+
+def isa():
+    """Name of the SIMD target in use."""
+    return dpf_isa_current().name.decode()
+
+
+def set_isa(name):
+    """Use the named SIMD target; None takes the widest supported one."""
+    if name is None:
+        check(dpf_isa_select(NULL))
+        return
+    if name not in isas():
+        raise ArgumentError(f"SIMD target {name!r} is unknown or not supported here; choose one of {', '.join(isas())}")
+    encoded = name.encode()
+    check(dpf_isa_select(encoded))
+
+
+cdef class ResponseLaw:
+    """The k-ary response law of `k` categories with `step` words each (0: the uniform table)."""
+    cdef dpf_response_t law
+    cdef readonly object k
+    cdef readonly object step
+    cdef readonly bint accept_unknown
+
+    def __init__(self, k, step, accept_unknown):
+        need(0 < k <= 1 << 31 and 0 <= step < 1 << 64, "these integers are not a law")
+        check(dpf_response_prepare(k, step, accept_unknown, &self.law))
+        self.k = k
+        self.step = step
+        self.accept_unknown = accept_unknown
+
+    @property
+    def split(self):
+        """Whether cells are decided in two stages, `first` and `settle`; otherwise from `whole` words."""
+        return self.law.k <= DPF_SPLIT_MAX
+
+    def first(self, codes, const uint16_t[::1] high not None, out, uint32_t[::1] rows not None,
+              uint32_t[::1] trues not None):
+        """First stage; returns the number of pending cells listed in `rows` and `trues`."""
+        cdef Span source = Span(codes)
+        cdef Span target = Span(out, True)
+        cdef size_t n = source.size
+        cdef int width = source.code()
+        cdef size_t pending = 0
+        cdef int status
+        need(self.law.k <= DPF_SPLIT_MAX, "this law is decided from whole words")
+        need(target.width == source.width and target.size >= n and <size_t>high.shape[0] >= n
+             and <size_t>rows.shape[0] >= n and <size_t>trues.shape[0] >= n,
+             "high, out, rows and trues need as many elements as codes, and out its type")
+        if n == 0:
+            return 0
+        cdef const dpf_response_kernels_t *kernels = dpf_isa_current().response
+        with nogil:
+            status = kernels.first[width](source.view.buf, &high[0], target.view.buf, n, &self.law, &rows[0], &trues[0],
+                                          &pending)
+        check(status)
+        return pending
+
+    def settle(self, const uint16_t[::1] high not None, const uint8_t[::1] low not None,
+               const uint32_t[::1] rows not None, const uint32_t[::1] trues not None, out):
+        """Second stage: the pending cells `rows`, from 16 bytes of `low` each."""
+        cdef Span target = Span(out, True)
+        cdef size_t n = rows.shape[0]
+        cdef size_t size = min(<size_t>high.shape[0], target.size)
+        cdef int width = target.code()
+        cdef size_t i
+        need(<size_t>trues.shape[0] >= n and <size_t>low.shape[0] >= 16 * n, "trues and low are too short")
+        for i in range(n):
+            need(rows[i] < size, "a pending row lies outside the column")
+        if n == 0:
+            return
+        cdef const dpf_response_kernels_t *kernels = dpf_isa_current().response
+        with nogil:
+            kernels.settle[width](&high[0], &low[0], &rows[0], &trues[0], n, target.view.buf, &self.law)
+
+    def whole(self, codes, const uint64_t[::1] words not None, out):
+        """The law from whole 64-bit words."""
+        cdef Span source = Span(codes)
+        cdef Span target = Span(out, True)
+        cdef size_t n = source.size
+        cdef int width = source.code()
+        cdef int status
+        need(target.width == source.width and target.size >= n and <size_t>words.shape[0] >= n,
+             "words and out need as many elements as codes, and out its type")
+        if n == 0:
+            return
+        cdef const dpf_response_kernels_t *kernels = dpf_isa_current().response
+        with nogil:
+            status = kernels.whole[width](source.view.buf, &words[0], target.view.buf, n, &self.law)
+        check(status)
+
+
+def counter_blocks(uint64_t plane, uint64_t first, const uint32_t[::1] rows not None, uint8_t[::1] blocks not None):
+    """Counter blocks of plane `plane` for rows first + rows[i]."""
+    cdef size_t n = rows.shape[0]
+    need(<size_t>blocks.shape[0] >= 16 * n, "blocks needs 16 bytes a row")
+    if n:
+        with nogil:
+            dpf_counter_blocks(plane, first, &rows[0], n, &blocks[0])
+
+
+def id_integer_blocks(const uint64_t[::1] ids not None, bint is_unsigned, uint8_t tag,
+                      const uint32_t[::1] codes not None, uint8_t[::1] blocks not None):
+    """First (and only) blocks of integer identifiers with their codes."""
+    cdef size_t n = ids.shape[0]
+    need(<size_t>codes.shape[0] >= n and <size_t>blocks.shape[0] >= 16 * n, "codes or blocks too short")
+    if n:
+        with nogil:
+            dpf_id_integer_blocks(&ids[0], is_unsigned, tag, &codes[0], n, &blocks[0])
+
+
+cdef int check_strings(const uint8_t[::1] data, const int64_t[::1] offsets) except -1:
+    cdef Py_ssize_t i
+    cdef Py_ssize_t n = offsets.shape[0]
+    need(n >= 1 and offsets[0] >= 0 and offsets[n - 1] <= data.shape[0], "offsets lie outside the data")
+    for i in range(n - 1):
+        need(0 <= offsets[i + 1] - offsets[i] < 1 << 24, "an identifier is longer than 16 MiB, or offsets descend")
+    return 0
+
+
+def id_bytes_first(const uint8_t[::1] data not None, const int64_t[::1] offsets not None, uint8_t tag,
+                   const uint32_t[::1] codes not None, uint8_t[::1] blocks not None):
+    """First blocks of byte-string identifiers with their codes."""
+    check_strings(data, offsets)
+    cdef size_t n = offsets.shape[0] - 1
+    need(<size_t>codes.shape[0] >= n and <size_t>blocks.shape[0] >= 16 * n, "codes or blocks too short")
+    cdef const uint8_t *start = &data[0] if data.shape[0] else NULL
+    if n:
+        with nogil:
+            dpf_id_bytes_first(start, &offsets[0], tag, &codes[0], n, &blocks[0])
+
+
+def id_bytes_next(const uint8_t[::1] data not None, const int64_t[::1] offsets not None, size_t block,
+                  const uint8_t[::1] state not None, const uint32_t[::1] active not None,
+                  uint8_t[::1] blocks not None, uint32_t[::1] reached not None):
+    """Chaining inputs of block `block` for the active rows that reach it; returns how many do."""
+    check_strings(data, offsets)
+    cdef size_t rows = offsets.shape[0] - 1
+    cdef size_t n = active.shape[0]
+    cdef size_t i
+    cdef size_t count
+    need(block >= 1 and <size_t>state.shape[0] >= 16 * rows and <size_t>blocks.shape[0] >= 16 * n
+         and <size_t>reached.shape[0] >= n, "state, blocks or reached too short")
+    for i in range(n):
+        need(active[i] < rows, "an active row lies outside the column")
+    if n == 0 or data.shape[0] == 0:
+        return 0
+    with nogil:
+        count = dpf_id_bytes_next(&data[0], &offsets[0], block, &state[0], &active[0], n, &blocks[0], &reached[0])
+    return count
+
+
+def blocks_scatter(const uint8_t[::1] blocks not None, const uint32_t[::1] rows not None, uint8_t[::1] state not None):
+    """state block rows[i] = block i."""
+    cdef size_t n = rows.shape[0]
+    cdef size_t size = state.shape[0] // 16
+    cdef size_t i
+    need(<size_t>blocks.shape[0] >= 16 * n, "blocks needs 16 bytes a row")
+    for i in range(n):
+        need(rows[i] < size, "a row lies outside the state")
+    if n:
+        with nogil:
+            dpf_blocks_scatter(&blocks[0], &rows[0], n, &state[0])
+
+
+def block_words(const uint8_t[::1] blocks not None, uint64_t[::1] words not None):
+    """The first 8 bytes of each block as a little-endian word."""
+    cdef size_t n = words.shape[0]
+    need(<size_t>blocks.shape[0] >= 16 * n, "blocks needs 16 bytes a word")
+    if n:
+        with nogil:
+            dpf_block_words(&blocks[0], n, &words[0])
+
+
+def remap(indices, const uint8_t[::1] validity, size_t offset, table, uint32_t null_code, out):
+    """out = table[indices], null_code where the validity bitmap (None: no nulls) is 0."""
+    cdef Span source = Span(indices)
+    cdef Span entries = Span(table)
+    cdef Span target = Span(out, True)
+    cdef size_t n = source.size
+    cdef const uint8_t *bits = NULL
+    cdef int status
+    need(target.width == entries.width <= 4 and target.size >= n,
+         "out needs as many elements as indices, and the type of table")
+    if n == 0:
+        return
+    if validity is not None:
+        need(<size_t>validity.shape[0] * 8 >= offset + n, "the validity bitmap is too short")
+        bits = &validity[0]
+    with nogil:
+        status = dpf_remap(source.view.buf, source.width, bits, offset, entries.view.buf, entries.width, entries.size,
+                           null_code, target.view.buf, n)
+    check(status)
+
+
+set_isa(os.environ.get("DPFAST_ISA") or None)

@@ -1,0 +1,156 @@
+"""pyarrow columns: arrays and chunked arrays of text, bytes, integers, booleans and dictionaries of them."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dpfast import _core
+from dpfast.columns.base import arrow_values, check_arrow_type, code_type, integer_codes, output_arrow_type, refuse
+from dpfast.errors import ArgumentTypeError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dpfast.domain import Domain
+
+__all__ = ["ArrowColumn"]
+
+
+class ArrowColumn:
+    """An Arrow column. Each chunk is read by its own dictionary, offset and validity; outputs share nothing with the input."""
+
+    def __init__(self, domain: Domain, column: pa.Array | pa.ChunkedArray, name: Any) -> None:
+        if isinstance(column, pa.ExtensionArray):
+            refuse(name, f"has the extension type {column.type}; pass its storage")
+        check_arrow_type(domain, column.type, name)
+        self.domain = domain
+        self.type = column.type
+        self.chunked = isinstance(column, pa.ChunkedArray)
+        self.chunks: list[pa.Array] = column.chunks if self.chunked else [column]
+        self.n_rows = len(column)
+        self.dictionary = pa.types.is_dictionary(column.type)
+        self.value_type = column.type.value_type if self.dictionary else column.type
+        self.output_type = output_arrow_type(domain, column.type)
+        # a null, and a value outside the domain, when the domain says nothing else of them
+        self.null = domain.outside_code if domain.null_code is None else domain.null_code
+        self.code_type = code_type(domain.size)
+        if self.dictionary:
+            # answers become the indices of the output without a copy when both have one width
+            width = self.output_type.index_type.bit_width // 8
+            self.code_type = max(self.code_type, np.dtype(f"u{width}"), key=lambda dtype: dtype.itemsize)
+        self._ends = list(accumulate(len(chunk) for chunk in self.chunks))
+        self._tables: dict[int, NDArray[Any]] = {}
+
+    def tile(self, start: int, stop: int, scratch: NDArray[Any]) -> NDArray[Any]:
+        row = start
+        number = bisect_right(self._ends, row)
+        while row < stop:
+            first = self._ends[number] - len(self.chunks[number])
+            count = min(stop, self._ends[number]) - row
+            if count:
+                part = scratch[row - start : row - start + count]
+                self._encode(number, self.chunks[number].slice(row - first, count), part)
+            row += count
+            number += 1
+        return scratch
+
+    def answers(self, out: Any) -> NDArray[Any]:
+        if out is not None:
+            raise ArgumentTypeError("out= is for numpy columns; Arrow memory is immutable")
+        return np.empty(self.n_rows, self.code_type)
+
+    def rebuild(self, codes: NDArray[Any], out: Any = None) -> Any:
+        if not self.chunked:
+            return self._decode(codes)
+        ends = self._ends if self._ends and self._ends[-1] == codes.size else [codes.size]
+        starts = [0, *ends[:-1]]
+        return pa.chunked_array([self._decode(codes[a:b]) for a, b in zip(starts, ends, strict=True)], self.output_type)
+
+    # values to codes
+
+    def _encode(self, number: int, part: pa.Array, out: NDArray[Any]) -> None:
+        if not self.dictionary:
+            out[:] = self._codes_of(part)
+            return
+        # two threads may both build the table of a chunk: the same table
+        table = self._tables.get(number)
+        if table is None:
+            table = self._tables[number] = np.ascontiguousarray(self._codes_of(part.dictionary))
+        indices = part.indices
+        unsigned = np.dtype(f"u{indices.type.bit_width // 8}")
+        _core.remap(_values(indices, unsigned), _bitmap(indices), indices.offset, table, self.null, out)
+
+    def _codes_of(self, array: pa.Array) -> NDArray[Any]:
+        """Codes of an array of plain values; k outside the domain, or that of other=."""
+        domain = self.domain
+        if domain.kind in ("text", "bytes"):
+            codes = self._find(array)
+        else:
+            if domain.kind == "bool":
+                two = [domain.index.get(value, domain.size) for value in (False, True)]
+                codes = np.array(two, self.code_type)[_values(array.cast(pa.uint8()), np.dtype(np.uint8))]
+            else:
+                codes = integer_codes(domain, _values(array, np.dtype(array.type.to_pandas_dtype())), self.code_type)
+            if array.null_count:
+                codes[array.is_null().to_numpy(zero_copy_only=False)] = domain.size if domain.null_code is None else self.null
+        if domain.other_code is not None:
+            codes[codes == domain.size] = domain.other_code
+        return codes
+
+    def _find(self, array: pa.Array) -> NDArray[Any]:
+        kind = pa.large_string() if self.domain.kind == "text" else pa.large_binary()
+        values = pa.array(self.domain.values, kind)
+        places = pc.index_in(array.cast(kind), pc.SetLookupOptions(values, skip_nulls=False))
+        codes: NDArray[Any] = places.fill_null(self.domain.size).to_numpy(zero_copy_only=False)
+        return codes.astype(self.code_type)
+
+    # codes to values
+
+    def _decode(self, codes: NDArray[Any]) -> pa.Array:
+        null = self.domain.null_code
+        values = arrow_values(self.domain, self.value_type)
+        if null is None:
+            mask = None
+            places = codes
+        else:
+            # values holds all but the null: codes after it move down by one, and a null's place is 0
+            table = np.arange(self.domain.size)
+            table[null + 1 :] -= 1
+            table[null] = 0
+            mask = codes == null
+            places = table.astype(self.code_type)[codes]
+        if self.dictionary:
+            wanted = self.output_type.index_type
+            native = np.dtype(wanted.to_pandas_dtype())
+            indices = places.view(native) if native.itemsize == places.itemsize else places.astype(native)
+            return pa.DictionaryArray.from_arrays(
+                _array(indices, wanted, mask), values, ordered=self.output_type.ordered, safe=False
+            )
+        if self.domain.kind == "range":
+            return _array(places.astype(self.value_type.to_pandas_dtype()), self.value_type, mask)
+        return values.take(_array(places, None, mask))
+
+
+def _values(array: pa.Array, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """The fixed-width values of an array without a copy, whatever lies under its nulls."""
+    data = array.buffers()[1]
+    if data is None or len(array) == 0:
+        return np.zeros(len(array), dtype)
+    return np.frombuffer(data, dtype, len(array), array.offset * dtype.itemsize)
+
+
+def _bitmap(array: pa.Array) -> NDArray[np.uint8] | None:
+    bits = array.buffers()[0]
+    return None if bits is None or array.null_count == 0 else np.frombuffer(bits, np.uint8)
+
+
+def _array(values: NDArray[Any], wanted: pa.DataType | None, mask: NDArray[Any] | None) -> pa.Array:
+    if mask is not None:
+        return pa.array(values, wanted, mask=mask)
+    return pa.array(values) if wanted is None else pa.Array.from_buffers(wanted, values.size, [None, pa.py_buffer(values)])

@@ -1,0 +1,115 @@
+"""What every column adapter offers, and the type rules they share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+
+import numpy as np
+
+from dpfast.errors import ArgumentTypeError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from dpfast.domain import Domain
+
+__all__ = ["ColumnAdapter", "check_arrow_type", "clip_codes", "code_type", "integer_codes", "output_arrow_type", "refuse"]
+
+
+class ColumnAdapter(Protocol):
+    """A column, seen as codes of its domain. A value outside the domain has the code k, or that of ``other=``."""
+
+    n_rows: int
+    code_type: np.dtype[Any]
+
+    def tile(self, start: int, stop: int, scratch: NDArray[Any]) -> NDArray[Any]:
+        """Codes of rows start .. stop-1: either `scratch` (as many elements), filled, or a view of the column itself."""
+
+    def answers(self, out: Any) -> NDArray[Any]:
+        """Room for the sanitised codes: memory of `out` where that serves, else new memory."""
+
+    def rebuild(self, codes: NDArray[Any], out: Any = None) -> Any:
+        """Make a column like this one from all its codes; into `out` where given. Takes `codes` over."""
+
+
+def refuse(name: Any, text: str) -> NoReturn:
+    """Raise the error of a column whose type does not fit."""
+    raise ArgumentTypeError(("the column " if name is None else f"column {name!r} ") + text)
+
+
+def code_type(largest: int) -> np.dtype[Any]:
+    """Narrowest unsigned type that holds `largest`."""
+    return np.dtype(np.uint8 if largest <= 0xFF else np.uint16 if largest <= 0xFFFF else np.uint32)
+
+
+def clip_codes(codes: NDArray[Any], k: int) -> NDArray[Any]:
+    """Codes with every one outside the domain made k; a type too narrow for k holds no such code."""
+    return np.minimum(codes, codes.dtype.type(k)) if k <= np.iinfo(codes.dtype).max else codes
+
+
+def integer_codes(domain: Domain, values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Codes of integers of any native width; k outside the domain."""
+    wide = values.astype(np.int64 if values.dtype.kind == "i" else np.uint64, copy=False)
+    if domain.kind == "range":
+        # a negative integer is at least 2^63 as its unsigned twin, and so outside every range
+        return np.minimum(wide.view(np.uint64), np.uint64(domain.size)).astype(dtype)
+    limits = np.iinfo(wide.dtype)
+    known = sorted((v, c) for v, c in domain.index.items() if v is not None and limits.min <= v <= limits.max)
+    codes = np.full(values.size, domain.size, dtype)
+    if known:
+        keys = np.array([v for v, _ in known], wide.dtype)
+        places = np.minimum(np.searchsorted(keys, wide), keys.size - 1)
+        hits = keys[places] == wide
+        codes[hits] = np.array([c for _, c in known], dtype)[places[hits]]
+    return codes
+
+
+_ARROW_KINDS = {"text": "text", "bytes": "binary", "int": "integer", "range": "integer", "bool": "boolean"}
+
+
+def check_arrow_type(domain: Domain, column_type: pa.DataType, name: Any) -> None:
+    """Refuse an Arrow type that cannot hold the domain's values; a dictionary is judged by its values."""
+    import pyarrow as pa
+    import pyarrow.types as t
+
+    value_type = column_type.value_type if t.is_dictionary(column_type) else column_type
+    kind = _ARROW_KINDS[domain.kind]
+    fits = {
+        "text": t.is_string(value_type) or t.is_large_string(value_type) or value_type == pa.string_view(),
+        "binary": t.is_binary(value_type)
+        or t.is_large_binary(value_type)
+        or t.is_fixed_size_binary(value_type)
+        or value_type == pa.binary_view(),
+        "integer": t.is_integer(value_type),
+        "boolean": t.is_boolean(value_type),
+    }[kind]
+    if not fits:
+        hint = "; cut numbers into bins first" if t.is_floating(value_type) else ""
+        refuse(name, f"has type {column_type}, but its domain declares {kind} values{hint}")
+    try:
+        arrow_values(domain, value_type)
+    except (pa.ArrowInvalid, OverflowError):
+        refuse(name, f"has type {column_type}, which cannot hold all values of its domain")
+
+
+def arrow_values(domain: Domain, value_type: pa.DataType) -> pa.Array:
+    """All values of the domain but null, in order, as an Arrow array of the type."""
+    import pyarrow as pa
+
+    if domain.kind == "range":
+        if domain.size - 1 > np.iinfo(value_type.to_pandas_dtype()).max:
+            raise OverflowError
+        return pa.array(np.arange(domain.size)).cast(value_type)
+    return pa.array([v for v in domain.values if v is not None], value_type)
+
+
+def output_arrow_type(domain: Domain, column_type: pa.DataType) -> pa.DataType:
+    """Type of the sanitised column: a dictionary gets the narrowest signed index that holds the domain; others are kept."""
+    import pyarrow as pa
+
+    if not pa.types.is_dictionary(column_type):
+        return column_type
+    size = domain.size - (domain.null_code is not None)
+    index = pa.int8() if size <= 1 << 7 else pa.int16() if size <= 1 << 15 else pa.int32()
+    return pa.dictionary(index, column_type.value_type, column_type.ordered)

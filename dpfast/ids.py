@@ -1,0 +1,189 @@
+"""Identifiers for permanent noise: which column types serve, that none is null or repeated, and their encoding.
+
+Identifiers are public. Their encoding is part of the stream's frozen format: a tag for the kind, then 8 bytes for an integer
+of any width, UTF-8 for text, raw bytes for binary and UUID; a tuple is tagged part by part, each part being tag, length
+(3 bytes, little-endian) and bytes.
+"""
+
+from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from dpfast.errors import ArgumentTypeError, IdError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from dpfast.randomness import IdCells
+
+__all__ = ["IdColumn", "prepare_ids"]
+
+TAG_INTEGER: Final = 1  # 2: an integer of 2^63 and more
+TAG_TEXT: Final = 3
+TAG_BYTES: Final = 4
+TAG_TUPLE: Final = 5
+DENSE_SPAN: Final = 8  # a table of flags pays where identifiers span at most this many times their number
+
+
+class IdColumn:
+    """Encoded identifiers of a column: integers, or byte strings with their offsets."""
+
+    __slots__ = ("data", "n_rows", "offsets", "tag")
+
+    def __init__(self, data: NDArray[Any], offsets: NDArray[np.int64] | None, tag: int) -> None:
+        self.data = data
+        self.offsets = offsets
+        self.tag = tag
+        self.n_rows = data.size if offsets is None else offsets.size - 1
+
+    def words(self, cells: IdCells, start: int, stop: int, codes: NDArray[np.uint32]) -> NDArray[np.uint64]:
+        """Words of rows start .. stop-1, whose true codes are `codes`."""
+        if self.offsets is None:
+            return cells.of_integers(self.data[start:stop], self.tag, codes)
+        return cells.of_bytes(self.data, self.offsets[start : stop + 1], self.tag, codes)
+
+    def tagged(self) -> pa.LargeBinaryArray:
+        """Each identifier as a part of a tuple: tag, length, bytes."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        if self.offsets is None:
+            eight = _large_binary(self.data.view(np.uint8), np.arange(self.n_rows + 1) * 8)
+            tags = self.tag + (self.data.view(np.uint64) >> np.uint64(63)) * (self.data.dtype.kind == "u")
+            lengths = np.full(self.n_rows, 8)
+        else:
+            eight = _large_binary(self.data, self.offsets)
+            tags = np.full(self.n_rows, self.tag)
+            lengths = np.diff(self.offsets)
+        header = np.empty((self.n_rows, 4), np.uint8)
+        header[:, 0] = tags
+        for place in range(3):
+            header[:, 1 + place] = lengths >> 8 * place & 0xFF
+        heads = _large_binary(header.reshape(-1), np.arange(self.n_rows + 1) * 4)
+        return pc.binary_join_element_wise(heads, eight, pa.scalar(b"", pa.large_binary()))
+
+
+def prepare_ids(ids: Any, n_rows: int | None = None, *, unique: bool = True) -> IdColumn:
+    """Encode identifiers, refusing nulls and, with `unique`, repeated ones.
+
+    Parameters
+    ----------
+    ids : ndarray, pyarrow Array or ChunkedArray, or tuple of them, shape (n_rows,)
+        Integers, text, binary or UUID; not floats.
+    n_rows : int, optional
+        Rows of the column they belong to.
+    unique : bool
+        Whether to look for repeated identifiers.
+
+    Returns
+    -------
+    IdColumn
+
+    Raises
+    ------
+    IdError
+        Null or repeated identifiers, or another number of them than rows.
+    ArgumentTypeError
+        A type that cannot identify.
+    """
+    if isinstance(ids, IdColumn):
+        column = ids
+        unique = False
+    elif isinstance(ids, tuple):
+        column = _tuple_ids(ids)
+    else:
+        column = _encode(ids)
+    if n_rows is not None and column.n_rows != n_rows:
+        raise IdError("ids and the column differ in length")
+    if unique and not _distinct(column):
+        raise IdError("an identifier is repeated; ids must be unique within a table, or equal rows would share their noise")
+    return column
+
+
+def _encode(ids: Any) -> IdColumn:
+    if isinstance(ids, np.ndarray) and ids.ndim == 1 and ids.dtype.kind in "iu":
+        wide = np.int64 if ids.dtype.kind == "i" else np.uint64
+        return IdColumn(np.ascontiguousarray(ids, wide), None, TAG_INTEGER)
+    array = _arrow(ids)
+    import pyarrow as pa
+    import pyarrow.types as t
+
+    if array.null_count or (t.is_dictionary(array.type) and array.dictionary.null_count):
+        raise IdError("an identifier is null")
+    if t.is_dictionary(array.type):
+        array = array.dictionary.take(array.indices)
+    if t.is_integer(array.type):
+        return _encode(array.to_numpy(zero_copy_only=False))
+    if t.is_string(array.type) or t.is_large_string(array.type) or array.type == pa.string_view():
+        return IdColumn(*_buffers(array.cast(pa.large_string())), TAG_TEXT)
+    if t.is_binary(array.type) or t.is_large_binary(array.type) or t.is_fixed_size_binary(array.type):
+        return IdColumn(*_buffers(array.cast(pa.large_binary())), TAG_BYTES)
+    raise ArgumentTypeError(f"ids of type {array.type} cannot identify rows; use integers, text, binary or UUID")
+
+
+def _arrow(ids: Any) -> pa.Array:
+    import pyarrow as pa
+
+    if isinstance(ids, pa.ChunkedArray):
+        ids = ids.combine_chunks() if ids.num_chunks != 1 else ids.chunk(0)
+    if isinstance(ids, pa.ExtensionArray):
+        ids = ids.storage
+    if isinstance(ids, pa.Array):
+        return ids
+    if isinstance(ids, np.ndarray) and ids.ndim == 1 and ids.dtype.kind in "USO":
+        values = ids.tolist()
+        if any(isinstance(value, float) for value in values):
+            raise ArgumentTypeError("ids hold floats, which cannot identify rows; use integers, text, binary or UUID")
+        try:
+            return pa.array([v.bytes if isinstance(v, uuid.UUID) else v for v in values])
+        except pa.ArrowException:
+            raise ArgumentTypeError("ids mix types; use integers, text, binary or UUID throughout") from None
+    raise ArgumentTypeError(f"ids are a 1-D numpy array, a pyarrow array or a tuple of them, not {type(ids).__name__}")
+
+
+def _tuple_ids(parts: tuple[Any, ...]) -> IdColumn:
+    if not parts:
+        raise IdError("ids is an empty tuple")
+    columns = [_encode(part) for part in parts]
+    if len({column.n_rows for column in columns}) > 1:
+        raise IdError("the columns of ids differ in length")
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    joined = pc.binary_join_element_wise(*(c.tagged() for c in columns), pa.scalar(b"", pa.large_binary()))
+    return IdColumn(*_buffers(joined), TAG_TUPLE)
+
+
+def _buffers(array: pa.Array) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    _, offsets, data = array.buffers()
+    bounds = np.frombuffer(offsets, np.int64, len(array) + 1, 8 * array.offset) if len(array) else np.zeros(1, np.int64)
+    return np.frombuffer(data, np.uint8) if data is not None else np.empty(0, np.uint8), bounds
+
+
+def _large_binary(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> pa.LargeBinaryArray:
+    import pyarrow as pa
+
+    return pa.Array.from_buffers(
+        pa.large_binary(), offsets.size - 1, [None, pa.py_buffer(offsets.astype(np.int64)), pa.py_buffer(data)]
+    )
+
+
+def _distinct(column: IdColumn) -> bool:
+    if column.offsets is not None:
+        import pyarrow.compute as pc
+
+        return bool(pc.count_distinct(_large_binary(column.data, column.offsets)).as_py() == column.n_rows)
+    ids = column.data
+    if ids.size < 2 or bool((ids[1:] > ids[:-1]).all()):
+        return True
+    low, high = int(ids.min()), int(ids.max())
+    if high - low < DENSE_SPAN * ids.size:
+        seen = np.zeros(high - low + 1, bool)
+        seen[ids - ids.dtype.type(low)] = True
+        return int(np.count_nonzero(seen)) == ids.size
+    ordered = np.sort(ids)
+    return bool((ordered[1:] != ordered[:-1]).all())

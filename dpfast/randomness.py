@@ -1,0 +1,484 @@
+"""Random words: where they come from, how they are addressed, and that none is used twice.
+
+A `Stream` owns a 32-byte master key. From it a subkey is derived for every (kind of use, context, source, column, mechanism)
+by keyed BLAKE2b, and from the subkey the words of a cell by AES-256. A cell is addressed, never taken from what is left in a
+buffer, so its word does not depend on threads, chunks, batches or the engine that asks.
+
+Stream version 1, a frozen format (``tests/golden`` pins it):
+
+* subkey = BLAKE2b-256(key=master; version, kind, context, source, column, mechanism digest), each field preceded by its length
+  (8 bytes, little-endian). kind is ``row``, ``id`` or ``draw``; a column is empty, ``s`` + UTF-8, or ``t`` + its parts,
+  each preceded by its length.
+* A counter block is plane (8 bytes, big-endian) followed by counter (8 bytes, big-endian).
+* Row cells of at most 4096 categories: the 16 high bits of the word of row i are bytes 2i, 2i+1 (little-endian) of the CTR
+  keystream of plane 0; the 48 low bits are the first 6 bytes (little-endian) of the enciphered block (plane 1, counter i).
+* Row cells of more categories: the word is bytes 8i .. 8i+7 (little-endian) of plane 0.
+* Identifier cells: the word is the first 8 bytes (little-endian) of the AES CBC-MAC over tag, length (3 bytes), true code
+  (4 bytes) and the identifier, zero padded; see `IdCells`. The true code is part of the input: were it not, two values released
+  under one identifier would be decided by one word, and both could be told from the pair of answers.
+
+The guarantee is as strong as AES-256 and BLAKE2b as pseudo-random functions and as secret as the key.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import os
+import stat
+import threading
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, TypeAlias, cast
+
+import numpy as np
+
+from dpfast import _core
+from dpfast.errors import ArgumentError, ArgumentTypeError, EntropyError, FileError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cryptography.hazmat.primitives.ciphers import CipherContext
+    from numpy.typing import NDArray
+
+__all__ = ["STREAM_VERSION", "TILE_ROWS", "IdCells", "RowCells", "RowReader", "Stream", "resolve_key"]
+
+STREAM_VERSION: Final = 1
+KEY_BYTES: Final = 32
+BLOCK_BYTES: Final = 16
+TILE_ROWS: Final = 1 << 17  # rows a kernel call: words, codes and answers of a tile stay in the second-level cache
+ROWS_MAX: Final = 1 << 60  # the byte address of a row, 8 bytes a row, stays below 2^64
+_ZEROS = bytes(8 * TILE_ROWS + BLOCK_BYTES)  # plaintext of a keystream tile
+
+Column: TypeAlias = "str | tuple[str, ...] | None"
+Kind: TypeAlias = Literal["row", "id", "draw"]
+
+_forks = 0
+
+
+def _count_fork() -> None:
+    global _forks
+    _forks += 1
+
+
+os.register_at_fork(after_in_child=_count_fork)
+
+
+def _process() -> tuple[int, int]:
+    """Changes in a forked child: by the hook for os.fork, by the process number for a fork made outside Python."""
+    return _forks, os.getpid()
+
+
+def _entropy() -> bytes:
+    try:
+        key = os.urandom(KEY_BYTES)
+    except (OSError, NotImplementedError) as error:
+        raise EntropyError("the operating system gave no entropy; nothing was drawn") from error
+    if len(key) != KEY_BYTES:
+        raise EntropyError("the operating system gave too little entropy; nothing was drawn")
+    return key
+
+
+def resolve_key(key: bytes | str | os.PathLike[str]) -> bytes:
+    """Turn any accepted form of a key into its 32 bytes.
+
+    Parameters
+    ----------
+    key : bytes, str or path
+        32 bytes; or the path of a key file that only its owner can read, holding 32 raw bytes or their base64; or
+        ``"env:NAME"``, an environment variable holding base64.
+
+    Returns
+    -------
+    bytes
+        32 bytes.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentError, FileError
+        Wrong type; wrong length or encoding, or a missing variable; a file that is missing or open to others. No text shows
+        any part of a key.
+
+    Examples
+    --------
+    >>> len(resolve_key(bytes(range(32))))
+    32
+    """
+    if isinstance(key, (bytes, bytearray, memoryview)):
+        raw = bytes(key)
+        if len(raw) != KEY_BYTES:
+            raise ArgumentError("key must have exactly 32 bytes; make one with `dpfast keygen` or os.urandom(32)")
+        return raw
+    if isinstance(key, str) and key.startswith("env:"):
+        name = key.removeprefix("env:")
+        if name not in os.environ:
+            raise ArgumentError(f"environment variable {name} is not set; it should hold the key in base64")
+        return _decode_key(os.environ[name].encode(), f"environment variable {name}")
+    if not isinstance(key, (str, os.PathLike)):
+        raise ArgumentTypeError("key must be 32 bytes, the path of a key file, or 'env:NAME'")
+    path = Path(key)
+    try:
+        with path.open("rb") as file:
+            if os.fstat(file.fileno()).st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+                raise FileError(f"key file '{path}' can be read by others; run: chmod 600 '{path}'")
+            text = file.read(4 * KEY_BYTES)
+    except FileError:
+        raise
+    except OSError as error:
+        raise FileError(f"cannot read key file '{path}': {error.strerror}") from None
+    return text if len(text) == KEY_BYTES else _decode_key(text, f"key file '{path}'")
+
+
+def _decode_key(text: bytes, place: str) -> bytes:
+    try:
+        raw = base64.b64decode(text.strip(), validate=True)
+    except binascii.Error:
+        raw = b""
+    if len(raw) != KEY_BYTES:
+        raise ArgumentError(f"{place} does not hold 32 bytes in base64; make a key with `dpfast keygen`")
+    return raw
+
+
+def _field(value: bytes) -> bytes:
+    return len(value).to_bytes(8, "little") + value
+
+
+def _column_bytes(column: Column) -> bytes:
+    if column is None:
+        return b""
+    if isinstance(column, str):
+        return b"s" + column.encode()
+    return b"t" + b"".join(_field(_column_bytes(part)) for part in column)
+
+
+@cache
+def _ciphers() -> tuple[Any, Any, Any, Any]:
+    """The cryptography package, imported when the first word is drawn."""
+    from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+    return Cipher, algorithms.AES256, modes.CTR, modes.ECB()  # noqa: S305
+
+
+def _counter_mode(subkey: bytes, counter: bytes) -> CipherContext:
+    cipher, aes, ctr, _ = _ciphers()
+    return cast("CipherContext", cipher(aes(subkey), ctr(counter)).encryptor())
+
+
+def _block_mode(subkey: bytes) -> CipherContext:
+    cipher, aes, _, ecb = _ciphers()
+    return cast("CipherContext", cipher(aes(subkey), ecb).encryptor())
+
+
+_VERSION_FIELD = _field(str(STREAM_VERSION).encode())
+_KIND_FIELDS: dict[Kind, bytes] = {"row": _field(b"row"), "id": _field(b"id"), "draw": _field(b"draw")}
+
+
+class Stream:
+    """A source of random words that never gives the same word twice.
+
+    Parameters
+    ----------
+    key : bytes, path or "env:NAME", optional
+        None: 32 bytes of entropy from the operating system, *fresh*. Otherwise a 32-byte secret key (`resolve_key`): the
+        noise is then a function of key, context, column, mechanism and row, and as secret as the key.
+    context : str
+        Required with a key: names one release of one data set (``"flights/2026-11-30"``) or, with ``ids=``, the population,
+        the same over releases. **A key and context used again on changed data without ids void the guarantee**: equal noise
+        on two versions shows what changed.
+    first_row : int, default 0
+        The row at which every column begins. Workers that share a keyed column pass the number of rows before theirs.
+
+    Attributes
+    ----------
+    kind : {"fresh", "keyed", "insecure"}
+    secure : bool
+        False for `Stream.insecure` only.
+    fingerprint : str or None
+        A digest that tells keys apart without revealing them; None for a fresh stream.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentError, EntropyError
+
+    Notes
+    -----
+    A stream counts the rows used for each column and mechanism, under a lock: two calls never share a row, and a column given
+    in pieces gets the same noise as the column given whole. Rows are reserved when a call starts, also if it fails.
+    After a fork a fresh stream draws a new key in the child; a keyed or insecure one raises there. Streams refuse pickling and
+    copying. Python gives no way to wipe a key from memory.
+
+    Examples
+    --------
+    >>> from dpfast import Stream
+    >>> Stream().secure
+    True
+    >>> Stream(key=bytes(32), context="flights/2026-11-30").kind
+    'keyed'
+    """
+
+    __slots__ = ("_context", "_first_row", "_key", "_lock", "_process", "_release", "_rows", "kind")
+
+    kind: Literal["fresh", "keyed", "insecure"]
+
+    def __init__(
+        self, *, key: bytes | str | os.PathLike[str] | None = None, context: str | None = None, first_row: int = 0
+    ) -> None:
+        if key is None:
+            if context is not None:
+                raise ArgumentTypeError("context belongs to a keyed stream; give key= as well")
+            self._start("fresh", _entropy(), "", b"", first_row)
+            return
+        if not isinstance(context, str):
+            raise ArgumentTypeError('a keyed stream needs context=, a text that names the release: "flights/2026-11-30"')
+        if not context:
+            raise ArgumentError("context is empty; it names the release this noise is for")
+        self._start("keyed", resolve_key(key), context, b"", first_row)
+
+    @classmethod
+    def insecure(cls, seed: int, first_row: int = 0) -> Stream:
+        """Make a reproducible stream for tests and benchmarks; anyone who guesses the seed can undo its noise.
+
+        Parameters
+        ----------
+        seed : int
+            Any integer.
+        first_row : int, default 0
+            As for `Stream`.
+
+        Returns
+        -------
+        Stream
+            With ``secure = False``; certificates record it and the command line refuses it unless told.
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentError
+
+        Examples
+        --------
+        >>> Stream.insecure(1).secure
+        False
+        """
+        if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
+            raise ArgumentTypeError("seed must be an integer")
+        key = hashlib.blake2b(str(int(seed)).encode(), digest_size=KEY_BYTES, person=b"dpfast/insecure").digest()
+        stream = cls.__new__(cls)
+        stream._start("insecure", key, "", b"", first_row)
+        return stream
+
+    def _start(
+        self, kind: Literal["fresh", "keyed", "insecure"], key: bytes, context: str, source: bytes, first_row: int
+    ) -> None:
+        if isinstance(first_row, bool) or not isinstance(first_row, (int, np.integer)):
+            raise ArgumentTypeError("first_row must be an integer")
+        if not 0 <= first_row <= ROWS_MAX:
+            raise ArgumentError("first_row must lie between 0 and 2**60")
+        self.kind = kind
+        self._key = key
+        self._context = context
+        self._release = _field(context.encode()) + _field(source)
+        self._first_row = int(first_row)
+        self._rows: dict[bytes, int] = {}
+        self._lock = threading.Lock()
+        self._process = _process()
+
+    @property
+    def secure(self) -> bool:
+        return self.kind != "insecure"
+
+    @property
+    def fingerprint(self) -> str | None:
+        if self.kind == "fresh":
+            return None
+        return hashlib.blake2b(self._key, digest_size=16, person=b"dpfast/print").hexdigest()
+
+    def bind_source(self, digest: bytes) -> Stream:
+        """Return this keyed stream tied to one source: other data never share its noise, a retry on the same data does.
+
+        Parameters
+        ----------
+        digest : bytes
+            A digest of the source data.
+
+        Returns
+        -------
+        Stream
+            A new stream with its own row counts.
+
+        Raises
+        ------
+        ArgumentTypeError
+            Where the stream is not keyed.
+
+        Examples
+        --------
+        >>> Stream(key=bytes(32), context="release 1").bind_source(bytes(32)).kind
+        'keyed'
+        """
+        self._check_process()
+        if self.kind != "keyed":
+            raise ArgumentTypeError("only a keyed stream can be bound to a source")
+        bound = type(self).__new__(type(self))
+        bound._start("keyed", self._key, self._context, bytes(digest), self._first_row)
+        return bound
+
+    def rows(self, column: Column, digest: bytes, n_rows: int) -> RowCells:
+        """Reserve the next `n_rows` cells of a column and mechanism."""
+        self._check_process()
+        subkey = self._subkey("row", column, digest)
+        with self._lock:
+            first = self._rows.get(subkey, self._first_row)
+            if first + n_rows > ROWS_MAX:
+                raise ArgumentError("this stream has no rows left for the column; use a new context")
+            self._rows[subkey] = first + n_rows
+        return RowCells(subkey, first)
+
+    def ids(self, column: Column, digest: bytes) -> IdCells:
+        """Return the cells of a column and mechanism that are addressed by identifier."""
+        self._check_process()
+        if self.kind == "fresh":
+            raise ArgumentTypeError("ids= makes noise permanent and so needs a keyed stream: Stream(key=, context=)")
+        return IdCells(self._subkey("id", column, digest))
+
+    def _subkey(self, kind: Kind, column: Column, digest: bytes) -> bytes:
+        if column is None and self.kind == "keyed":
+            raise ArgumentTypeError("a keyed stream needs column_name=: two columns must never share noise")
+        data = _VERSION_FIELD + _KIND_FIELDS[kind] + self._release + _field(_column_bytes(column)) + _field(digest)
+        return hashlib.blake2b(data, key=self._key, digest_size=KEY_BYTES).digest()
+
+    def _check_process(self) -> None:
+        if self._process == _process():
+            return
+        if self.kind != "fresh":
+            raise ArgumentError(
+                f"this {self.kind} stream was made before a fork and would repeat the parent's noise; make one in the child, "
+                "with first_row= for its share of the rows"
+            )
+        with _reseeding:
+            if self._process != _process():
+                self._start("fresh", _entropy(), "", b"", self._first_row)
+
+    def __repr__(self) -> str:
+        return f"<dpfast.Stream {self.kind}>"
+
+    def _refuse(self, *_: Any) -> NoReturn:
+        raise ArgumentTypeError("a Stream cannot be copied or pickled: the copy would repeat its noise; pass key and context")
+
+    __copy__ = __deepcopy__ = __reduce__ = __getstate__ = _refuse
+    __reduce_ex__: Callable[..., NoReturn] = _refuse
+
+
+_reseeding = threading.Lock()
+
+
+def _renew_lock() -> None:
+    """A lock held by another thread at the time of a fork would never be released in the child."""
+    global _reseeding
+    _reseeding = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_renew_lock)
+
+
+class RowCells:
+    """The reserved cells of a column, addressed by row."""
+
+    __slots__ = ("_first", "_subkey")
+
+    def __init__(self, subkey: bytes, first: int) -> None:
+        self._subkey = subkey
+        self._first = first
+
+    def reader(self, start: int, *, whole: bool) -> RowReader:
+        """Return a reader of the words from cell `start` of the reservation on; one for each thread."""
+        return RowReader(self._subkey, self._first + start, whole=whole)
+
+
+class RowReader:
+    """Words of consecutive rows, for one thread."""
+
+    __slots__ = ("_buffer", "_keystream", "_low", "_row", "_skip", "_subkey", "_width")
+
+    def __init__(self, subkey: bytes, row: int, *, whole: bool) -> None:
+        self._subkey = subkey
+        self._width = 8 if whole else 2
+        block, self._skip = divmod(row * self._width, BLOCK_BYTES)
+        self._keystream = _counter_mode(subkey, block.to_bytes(BLOCK_BYTES, "big"))  # plane 0: the upper 8 bytes are zero
+        self._row = row
+        self._buffer = np.empty(0, np.uint8)
+        self._low: CipherContext | None = None
+
+    def _next(self, n_rows: int) -> NDArray[np.uint8]:
+        """Bytes of the next rows. They live until the next call."""
+        size = self._skip + n_rows * self._width
+        if self._buffer.size < size + BLOCK_BYTES:
+            self._buffer = np.empty(size + BLOCK_BYTES, np.uint8)
+        self._keystream.update_into(memoryview(_ZEROS)[:size], self._buffer.data)
+        taken = self._buffer[self._skip : size]
+        self._skip = 0  # the keystream goes on in the middle of a block by itself
+        self._row += n_rows
+        return taken
+
+    def high(self, n_rows: int) -> NDArray[np.uint16]:
+        """The 16 high bits of the next rows (at most a tile)."""
+        return self._next(n_rows).view("<u2")
+
+    def words(self, n_rows: int) -> NDArray[np.uint64]:
+        """The whole words of the next rows (at most a tile)."""
+        return self._next(n_rows).view("<u8")
+
+    def low(self, rows: NDArray[np.uint32], n_rows: int) -> NDArray[np.uint8]:
+        """Enciphered blocks that hold the low bits of `rows`, counted from the start of the last `n_rows` rows read."""
+        if self._low is None:
+            self._low = _block_mode(self._subkey)
+        blocks = np.empty(BLOCK_BYTES * rows.size, np.uint8)
+        _core.counter_blocks(1, self._row - n_rows, rows, blocks)
+        return _encipher(self._low, blocks)
+
+
+class IdCells:
+    """The cells of a column addressed by identifier and true code: one AES-256 CBC-MAC each.
+
+    The MAC input begins with tag and length, so no input is a prefix of another and CBC-MAC is a pseudo-random function.
+    """
+
+    __slots__ = ("_subkey",)
+
+    def __init__(self, subkey: bytes) -> None:
+        self._subkey = subkey
+
+    def of_integers(self, ids: NDArray[Any], tag: int, codes: NDArray[np.uint32]) -> NDArray[np.uint64]:
+        """Words of 64-bit identifiers; unsigned ones of 2^63 and more have the tag after `tag`."""
+        blocks = np.empty(BLOCK_BYTES * ids.size, np.uint8)
+        _core.id_integer_blocks(ids.view(np.uint64), ids.dtype.kind == "u", tag, codes, blocks)
+        return self._words(_encipher(_block_mode(self._subkey), blocks))
+
+    def of_bytes(
+        self, data: NDArray[np.uint8], offsets: NDArray[np.int64], tag: int, codes: NDArray[np.uint32]
+    ) -> NDArray[np.uint64]:
+        """Words of byte-string identifiers data[offsets[i]:offsets[i + 1]]."""
+        cipher = _block_mode(self._subkey)
+        blocks = np.empty(BLOCK_BYTES * codes.size, np.uint8)
+        _core.id_bytes_first(data, offsets, tag, codes, blocks)
+        state = _encipher(cipher, blocks)
+        active = np.arange(codes.size, dtype=np.uint32)
+        block = 1
+        while reached := _core.id_bytes_next(data, offsets, block, state, active, blocks, active):
+            active = active[:reached]
+            _core.blocks_scatter(_encipher(cipher, blocks[: BLOCK_BYTES * reached]), active, state)
+            block += 1
+        return self._words(state)
+
+    @staticmethod
+    def _words(blocks: NDArray[np.uint8]) -> NDArray[np.uint64]:
+        words = np.empty(blocks.size // BLOCK_BYTES, np.uint64)
+        _core.block_words(blocks, words)
+        return words
+
+
+def _encipher(cipher: CipherContext, blocks: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    out = np.empty(blocks.size + BLOCK_BYTES, np.uint8)
+    cipher.update_into(blocks.data, out.data)
+    return out[: blocks.size]

@@ -1,0 +1,141 @@
+"""One column: plan, then run over tiles and threads; the same kind of column out as in.
+
+Planning raises every error that can be known without a value. After it the only errors are memory, a value outside the
+domain under ``unknown="error"``, and broken dictionaries.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from dpfast._threads import check_threads, run_rows
+from dpfast.columns import ColumnAdapter, adapt
+from dpfast.columns.base import clip_codes
+from dpfast.domain import outside_text
+from dpfast.errors import ArgumentTypeError, OutsideDomainError
+from dpfast.ids import prepare_ids
+from dpfast.randomness import TILE_ROWS, Stream
+
+if TYPE_CHECKING:
+    import threading
+
+    from numpy.typing import NDArray
+
+    from dpfast.domain import Domain
+    from dpfast.ids import IdColumn
+    from dpfast.randomness import Column, IdCells, RowCells
+
+__all__ = ["Law", "count_codes", "sanitise_column"]
+
+
+class Law(Protocol):
+    """A mechanism as kernels: either two stages, or whole words."""
+
+    @property
+    def split(self) -> bool: ...
+    def first(
+        self,
+        codes: NDArray[Any],
+        high: NDArray[np.uint16],
+        out: NDArray[Any],
+        rows: NDArray[np.uint32],
+        trues: NDArray[np.uint32],
+    ) -> int: ...
+    def settle(
+        self,
+        high: NDArray[np.uint16],
+        low: NDArray[np.uint8],
+        rows: NDArray[np.uint32],
+        trues: NDArray[np.uint32],
+        out: NDArray[Any],
+    ) -> None: ...
+    def whole(self, codes: NDArray[Any], words: NDArray[np.uint64], out: NDArray[Any]) -> None: ...
+
+
+def sanitise_column(
+    domain: Domain,
+    law: Law,
+    digest: bytes,
+    column: Any,
+    *,
+    rng: Stream | None = None,
+    ids: Any = None,
+    column_name: Column = None,
+    threads: int | None = None,
+    out: Any = None,
+) -> Any:
+    """Randomise every row of a column by a law; see ``RandomisedResponse.sanitise``."""
+    adapter = adapt(domain, column, column_name)
+    check_threads(threads)
+    if rng is not None and not isinstance(rng, Stream):
+        raise ArgumentTypeError(f"rng must be None or a dpfast.Stream, not {type(rng).__name__}")
+    if column_name is not None and not isinstance(column_name, (str, tuple)):
+        raise ArgumentTypeError("column_name must be text")
+    stream = Stream() if rng is None else rng
+    answers = adapter.answers(out)
+    try:
+        if ids is None:
+            _by_row(law, adapter, answers, stream.rows(column_name, digest, adapter.n_rows), threads)
+        else:
+            cells = stream.ids(column_name, digest)
+            _by_id(law, domain.size, adapter, answers, cells, prepare_ids(ids, adapter.n_rows), threads)
+    except OutsideDomainError:
+        raise OutsideDomainError(outside_text(column_name)) from None
+    return adapter.rebuild(answers, out)
+
+
+def _by_row(law: Law, adapter: ColumnAdapter, answers: NDArray[Any], cells: RowCells, threads: int | None) -> None:
+    def task(start: int, stop: int, cancelled: threading.Event) -> None:
+        reader = cells.reader(start, whole=not law.split)
+        size = min(TILE_ROWS, stop - start)
+        pending_rows, trues = np.empty((2, size if law.split else 0), np.uint32)
+        for first in range(start, stop, TILE_ROWS):
+            if cancelled.is_set():
+                return
+            n = min(TILE_ROWS, stop - first)
+            out = answers[first : first + n]
+            codes = adapter.tile(first, first + n, out)
+            if not law.split:
+                law.whole(codes, reader.words(n), out)
+                continue
+            high = reader.high(n)
+            if pending := law.first(codes, high, out, pending_rows, trues):
+                rows = pending_rows[:pending]
+                law.settle(high, reader.low(rows, n), rows, trues[:pending], out)
+
+    run_rows(task, adapter.n_rows, threads)
+
+
+def _by_id(
+    law: Law, k: int, adapter: ColumnAdapter, answers: NDArray[Any], cells: IdCells, ids: IdColumn, threads: int | None
+) -> None:
+    def task(start: int, stop: int, cancelled: threading.Event) -> None:
+        for first in range(start, stop, TILE_ROWS):
+            if cancelled.is_set():
+                return
+            last = min(first + TILE_ROWS, stop)
+            out = answers[first:last]
+            codes = adapter.tile(first, last, out)
+            true_codes = clip_codes(codes, k).astype(np.uint32)
+            law.whole(codes, ids.words(cells, first, last, true_codes), out)
+
+    run_rows(task, adapter.n_rows, threads)
+
+
+def count_codes(domain: Domain, column: Any, name: Any = None) -> NDArray[np.int64]:
+    """How often each category occurs in a sanitised column."""
+    adapter = adapt(domain, column, name)
+    counts = np.zeros(domain.size + 1, np.int64)
+    scratch = np.empty(min(TILE_ROWS, adapter.n_rows), adapter.code_type)
+    for start in range(0, adapter.n_rows, TILE_ROWS):
+        stop = min(start + TILE_ROWS, adapter.n_rows)
+        codes = clip_codes(adapter.tile(start, stop, scratch[: stop - start]), domain.size)
+        counts += np.bincount(codes, minlength=counts.size)
+    if counts[domain.size]:
+        raise OutsideDomainError(
+            f"{'the column' if name is None else f'column {name!r}'} holds values that this mechanism cannot have answered; "
+            "was it sanitised with another domain?"
+        )
+    return counts[:-1]

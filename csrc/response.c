@@ -22,7 +22,7 @@ static inline uint32_t uniform_category(const dpf_response_t *law, uint64_t word
 /* The law itself: the answer to `code` under one whole word. */
 static inline uint32_t decide(const dpf_response_t *law, uint64_t word, uint32_t code) {
     if (law->uniform || code >= law->k) return uniform_category(law, word);
-    return word <= law->redraw_last ? (uint32_t)quotient(word, law->step, law->step_inverse) : code;
+    return law->step != 0 && word <= law->redraw_last ? (uint32_t)quotient(word, law->step, law->step_inverse) : code;
 }
 
 /* First stage. Let s be the words of a category (t, or 2^64/k for the uniform table), v(w) = w/s the place of a word, and
@@ -33,10 +33,11 @@ static inline uint32_t decide(const dpf_response_t *law, uint64_t word, uint32_t
  * So all words of h fall in category p >> f when the fraction p & mask is at most mask - 2: `decided` = mask - 1 fractions.
  * In the uniform table the boundary of category j stands at j*U + min(j, r), which is j*2^64/k or up to r < k <= 2^12 words
  * later, far less than a block: only p = j*2^f exactly could be misjudged, hence margin = 1 there.
- * f < 2 leaves no fraction to decide by: then every h in the zone is pending (decided = 0). A cell wrongly called pending
+ * f < 2 leaves no fraction to decide by, t = 0 no category: then every h in the zone is pending (decided = 0). A cell wrongly called pending
  * costs time and never changes the law: its word is looked at whole. */
 static void prepare_first_stage(dpf_response_t *law) {
     law->zone_last = law->uniform ? 0xFFFF : (uint16_t)(law->redraw_last >> 48);
+    if (!law->uniform && law->step == 0) return;
     for (unsigned shift = 14; shift >= 2; --shift) {
         const dpf_u128 scaled = law->uniform ? (dpf_u128)law->k << shift : ((dpf_u128)1 << (64 + shift)) / law->step;
         if (scaled >= 1u << 16) continue;
@@ -49,12 +50,13 @@ static void prepare_first_stage(dpf_response_t *law) {
     }
 }
 
-int dpf_response_prepare(uint32_t k, uint64_t step, int accept_unknown, dpf_response_t *law) {
+int dpf_response_prepare(uint32_t k, uint64_t step, int uniform, int accept_unknown, dpf_response_t *law) {
     const dpf_u128 range = (dpf_u128)1 << 64;
     memset(law, 0, sizeof *law);
-    if (k == 0 || k > 1u << 31 || (dpf_u128)k * step > range) return DPF_ELAW;
+    if (k == 0 || k > 1u << 31) return DPF_ELAW;
     law->k = k;
-    law->uniform = step == 0 || k == 1;
+    law->uniform = uniform != 0 || k == 1;
+    if (!law->uniform && (dpf_u128)k * step > range) return DPF_ELAW;
     law->accept_unknown = accept_unknown != 0;
     if (k >= 2) {
         law->share = (uint64_t)(range / k);
@@ -63,7 +65,7 @@ int dpf_response_prepare(uint32_t k, uint64_t step, int accept_unknown, dpf_resp
         law->share_inverse = UINT64_MAX / law->share;
         law->wide_inverse = UINT64_MAX / (law->share + 1);
     }
-    if (!law->uniform) {
+    if (!law->uniform && step != 0) {
         law->step = step;
         law->step_inverse = UINT64_MAX / step;
         law->redraw_last = (uint64_t)((dpf_u128)k * step - 1);

@@ -20,9 +20,9 @@ typedef struct {
     uint32_t uniform;        /* every row of the table is the uniform row */
     uint32_t accept_unknown; /* codes >= k get the uniform row; otherwise they are DPF_EDOMAIN */
     /* the law over 64-bit words */
-    uint64_t step;          /* t */
-    uint64_t step_inverse;  /* floor((2^64 - 1) / t) */
-    uint64_t redraw_last;   /* k*t - 1: the last word that redraws */
+    uint64_t step;          /* t; 0: every word keeps */
+    uint64_t step_inverse;  /* floor((2^64 - 1) / t), 0 for t = 0 */
+    uint64_t redraw_last;   /* k*t - 1: the last word that redraws, 0 for t = 0 */
     uint64_t share;         /* U = floor(2^64 / k), the words of a category in the uniform row (k >= 2) */
     uint64_t share_inverse; /* floor((2^64 - 1) / U) */
     uint64_t wide_inverse;  /* floor((2^64 - 1) / (U + 1)) */
@@ -40,11 +40,12 @@ typedef struct {
 
 /* Prepare a law.
  * k              [in]  1 .. 2^31
- * step           [in]  t >= 1 with k*t <= 2^64; 0 for the uniform table
+ * step           [in]  t with k*t <= 2^64; not looked at for a uniform table
+ * uniform        [in]  nonzero: all rows of the table are the uniform row (always so for k = 1)
  * accept_unknown [in]  nonzero: codes >= k are answered from the uniform row
  * law            [out]
  * Returns DPF_OK or DPF_ELAW. */
-int dpf_response_prepare(uint32_t k, uint64_t step, int accept_unknown, dpf_response_t *law);
+int dpf_response_prepare(uint32_t k, uint64_t step, int uniform, int accept_unknown, dpf_response_t *law);
 
 /* Code widths: uint8_t, uint16_t, uint32_t. */
 enum { DPF_U8, DPF_U16, DPF_U32, DPF_WIDTHS };

@@ -17,6 +17,7 @@ cdef extern from "dpf.h" nogil:
 cdef extern from "response.h" nogil:
     ctypedef struct dpf_response_t:
         uint32_t k
+        uint32_t uniform
 
     ctypedef struct dpf_response_kernels_t:
         int (*first[3])(const void *, const uint16_t *, void *, size_t, const dpf_response_t *, uint32_t *, uint32_t *,
@@ -26,7 +27,7 @@ cdef extern from "response.h" nogil:
         int (*whole[3])(const void *, const uint64_t *, void *, size_t, const dpf_response_t *) noexcept nogil
 
     uint32_t DPF_SPLIT_MAX
-    int dpf_response_prepare(uint32_t k, uint64_t step, int accept_unknown, dpf_response_t *law) noexcept
+    int dpf_response_prepare(uint32_t k, uint64_t step, int uniform, int accept_unknown, dpf_response_t *law) noexcept
 
 
 cdef extern from "isa.h" nogil:
@@ -125,17 +126,19 @@ def set_isa(name):
 
 
 cdef class ResponseLaw:
-    """The k-ary response law of `k` categories with `step` words each (0: the uniform table)."""
+    """The k-ary response law of `k` categories with `step` words each, or the uniform table."""
     cdef dpf_response_t law
     cdef readonly object k
     cdef readonly object step
+    cdef readonly bint uniform
     cdef readonly bint accept_unknown
 
-    def __init__(self, k, step, accept_unknown):
+    def __init__(self, k, step, uniform, accept_unknown):
         need(0 < k <= 1 << 31 and 0 <= step < 1 << 64, "these integers are not a law")
-        check(dpf_response_prepare(k, step, accept_unknown, &self.law))
+        check(dpf_response_prepare(k, step, uniform, accept_unknown, &self.law))
         self.k = k
         self.step = step
+        self.uniform = self.law.uniform
         self.accept_unknown = accept_unknown
 
     @property

@@ -56,8 +56,8 @@ class ParquetSource:
         import pyarrow.parquet as pq
 
         self.path = Path(path)
-        if self.path.is_dir():
-            raise FileError(f"the source {str(self.path)!r} is a folder; this version reads one Parquet file")
+        if os.path.exists(self.path) and not os.path.isfile(self.path):
+            raise FileError(f"the source {str(self.path)!r} is not a file; this version reads one Parquet file")
         try:
             self._identity = self._stat()
             self._handle = pa.OSFile(os.fspath(self.path), "rb")
@@ -100,7 +100,7 @@ class ParquetSource:
         CorruptDataError
             If the file is damaged.
         FileError
-            If it cannot be read or was changed since it was opened.
+            If it cannot be read.
         """
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -128,7 +128,6 @@ class ParquetSource:
             raise CorruptDataError(CORRUPT) from None
         if rows != self.rows:
             raise CorruptDataError(CORRUPT)
-        self.check_unchanged()
 
     def check_unchanged(self) -> None:
         """Raise `FileError` if the file under the path is no longer the one that was opened, or was written to."""

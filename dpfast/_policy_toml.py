@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
+from dpfast._policy_plan import USES, Rule
 from dpfast.domain import Domain
 from dpfast.errors import DpfastError, FileError, PolicyError
 from dpfast.response import RandomisedResponse
@@ -23,13 +24,9 @@ TOP_KEYS = ("version", "unlisted", "columns")
 RESPONSE_KEYS = ("mechanism", "domain", "null", "unknown", "other", "epsilon", "delta")
 COLUMN_KEYS = (*RESPONSE_KEYS, "use")
 MECHANISMS = ("randomised_response",)
-USES = ("public", "drop")
 # Keys that a reader may have met elsewhere and this version does not have: a plain "unknown key" would puzzle them.
 ABSENT_TOP_KEYS = ("joint", "rows_per_person", "by")
 ABSENT_COLUMN_KEYS = ("edges", "distance", "loss", "matrix_file", "only", "by", "rows_per_person", "labels")
-
-Rule = RandomisedResponse | str
-
 
 def read_policy_file(path: str | os.PathLike[str]) -> tuple[dict[str, Rule], str]:
     """Read the rules of a policy file.
@@ -118,7 +115,7 @@ def _domain(owner: str, entry: Mapping[str, Any], folder: Path) -> Domain:
     if not isinstance(declared, str | list):
         raise PolicyError(f"{owner}: domain must be a list of values or the path of a file")
     null = entry.get("null")
-    if null not in (None, True, False) or isinstance(null, int) and not isinstance(null, bool):
+    if null is not None and not isinstance(null, bool):
         raise PolicyError(f"{owner}: null must be true or false")
     rules: dict[str, Any] = {"unknown": entry.get("unknown", "error"), "other": entry.get("other")}
     try:

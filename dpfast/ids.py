@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from dpfast.randomness import IdCells
+    from dpfast.words import IdCells
 
 __all__ = ["IdColumn", "prepare_ids"]
 

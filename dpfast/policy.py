@@ -12,20 +12,19 @@ with g rows changes g rows, each with randomness of its own: both figures times 
 
 from __future__ import annotations
 
-import hashlib
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from dpfast._parquet import BATCH_ROWS, ParquetSource
 from dpfast._policy_figures import Check, ColumnPlan, check_batches, plan_column
+from dpfast._policy_plan import Rule, check_rule, id_columns, id_names, planned_schema, policy_digest
 from dpfast._policy_toml import read_policy_file
-from dpfast._schema import bare_field
-from dpfast.columns import check_arrow_type, output_arrow_type
+from dpfast._rounding import integer
 from dpfast.errors import ArgumentTypeError, PolicyError
 from dpfast.ids import prepare_ids
-from dpfast.privacy import Privacy, check_delta, integer, sum_up, times_up
+from dpfast.privacy import Privacy, check_delta, sum_up, times_up
 from dpfast.randomness import Stream
 from dpfast.response import RandomisedResponse
 
@@ -36,10 +35,6 @@ __all__ = ["Check", "ColumnPlan", "Policy"]
 
 CERTIFICATE_FORMAT = 1
 UNLISTED = ("error", "public", "drop")
-USES = ("public", "drop")
-_DIGEST_PERSON = b"dpfast/policy/1"
-
-Ids = Any  # a column's name, a tuple of names, or a column
 
 
 class Policy:
@@ -68,8 +63,9 @@ class Policy:
 
     Notes
     -----
-    **Privacy guarantee.** See `privacy`. Public columns are taken to be known: the guarantee holds between tables that agree
-    on them, and on the identifiers if noise is permanent. That a row exists, and their order, are public.
+    **Privacy guarantee.** `privacy` states it, rounded up, for tables that differ in one row (``replace_one``). Public columns
+    are taken to be known: it holds between tables that agree on them, and on the identifiers if noise is permanent. That a row
+    exists, and the order of rows, are public.
 
     Examples
     --------
@@ -79,9 +75,12 @@ class Policy:
     1.0
     """
 
-    __slots__ = ("_columns", "_digest", "_unlisted")
+    __slots__ = ("columns", "digest", "unlisted")
 
-    def __init__(self, columns: Mapping[str, RandomisedResponse | str], *, unlisted: str = "error") -> None:
+    columns: Mapping[str, Rule]
+    digest: bytes
+
+    def __init__(self, columns: Mapping[str, Rule], *, unlisted: str = "error") -> None:
         if not isinstance(columns, Mapping):
             raise PolicyError('columns must be a mapping from names to mechanisms, "public" or "drop"')
         if not columns:
@@ -89,10 +88,10 @@ class Policy:
         if unlisted not in UNLISTED:
             raise PolicyError(f"unlisted must be one of {', '.join(map(repr, UNLISTED))}")
         for name, rule in columns.items():
-            _check_rule(name, rule)
-        self._columns: Mapping[str, RandomisedResponse | str] = MappingProxyType(dict(columns))
-        self._unlisted = unlisted
-        self._digest = _digest(self._columns, unlisted)
+            check_rule(name, rule)
+        self.columns = MappingProxyType(dict(columns))
+        self.unlisted = unlisted
+        self.digest = policy_digest(self.columns, unlisted)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Policy:
@@ -129,28 +128,16 @@ class Policy:
         return cls(columns, unlisted=unlisted)
 
     @property
-    def columns(self) -> Mapping[str, RandomisedResponse | str]:
-        """The rules, read-only."""
-        return self._columns
-
-    @property
-    def unlisted(self) -> str:
-        """What happens to a column that has no rule."""
-        return self._unlisted
-
-    @property
-    def digest(self) -> bytes:
-        """32 bytes that identify the policy."""
-        return self._digest
-
-    @property
     def mechanisms(self) -> dict[str, RandomisedResponse]:
         """The sanitised columns and their mechanisms."""
-        return {name: rule for name, rule in self._columns.items() if isinstance(rule, RandomisedResponse)}
+        return {name: rule for name, rule in self.columns.items() if isinstance(rule, RandomisedResponse)}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _remade, (dict(self.columns), self.unlisted)
 
     def __repr__(self) -> str:
-        rules = ", ".join(f"{name!r}: {_described(rule)}" for name, rule in self._columns.items())
-        return f"Policy({{{rules}}}, unlisted={self._unlisted!r})"
+        rules = ", ".join(f"{name!r}: {_described(rule)}" for name, rule in self.columns.items())
+        return f"Policy({{{rules}}}, unlisted={self.unlisted!r})"
 
     def privacy(self, delta: float = 0.0, *, rows_per_person: int = 1) -> Privacy:
         """Return what the release of a whole row costs, by basic composition, rounded up.
@@ -176,12 +163,11 @@ class Policy:
 
         Notes
         -----
-        Sums and products are exact and then rounded up to a double. Columns use independent words, so the bound holds
-        for any dependence between the columns of a row. It is not the tightest one.
+        Sums and products are exact and then rounded up to a double. The bound holds for any dependence between the columns
+        of a row; it is not the tightest one.
 
         Examples
         --------
-        >>> from dpfast import Policy, RandomisedResponse
         >>> policy = Policy({"smoker": RandomisedResponse(["no", "yes"], epsilon=1.0)})
         >>> policy.privacy(rows_per_person=3).epsilon
         3.0
@@ -189,18 +175,15 @@ class Policy:
         delta = check_delta(delta)
         rows = integer(rows_per_person, "rows_per_person", minimum=1)
         mechanisms = self.mechanisms.values()
-        asked = times_up(sum_up(mechanism.delta for mechanism in mechanisms), rows)
+        asked = self._asked_delta(rows)
         if asked <= delta:
             epsilon = sum_up(mechanism.epsilon_at(mechanism.delta) for mechanism in mechanisms)
         else:
             epsilon, asked = sum_up(mechanism.epsilon_at(0.0) for mechanism in mechanisms), 0.0
         return Privacy(times_up(epsilon, rows), asked, "replace_one", rows)
 
-    def _realised(self, rows_per_person: int) -> Privacy:
-        """Return the privacy at the deltas that were asked for, or pure if they add up to no statement at all."""
-        rows = integer(rows_per_person, "rows_per_person", minimum=1)
-        asked = times_up(sum_up(mechanism.delta for mechanism in self.mechanisms.values()), rows)
-        return self.privacy(asked if asked < 1.0 else 0.0, rows_per_person=rows)
+    def _asked_delta(self, rows_per_person: int) -> float:
+        return times_up(sum_up(mechanism.delta for mechanism in self.mechanisms.values()), rows_per_person)
 
     def certificate(self, *, rows_per_person: int = 1) -> dict[str, Any]:
         """Return what a reader of the release may know about how it was made.
@@ -219,17 +202,18 @@ class Policy:
 
         Examples
         --------
-        >>> from dpfast import Policy, RandomisedResponse
         >>> Policy({"smoker": RandomisedResponse(["no", "yes"], epsilon=1.0)}).certificate()["epsilon"]
         '0x1.0000000000000p+0'
         """
-        realised = self._realised(rows_per_person)
+        asked = self._asked_delta(integer(rows_per_person, "rows_per_person", minimum=1))
+        # Deltas that add up to 1 state nothing; the pure epsilon then does.
+        realised = self.privacy(asked if asked < 1.0 else 0.0, rows_per_person=rows_per_person)
         return {
             "format": CERTIFICATE_FORMAT,
-            "policy": self._digest.hex(),
+            "policy": self.digest.hex(),
             "columns": {name: mechanism.certificate() for name, mechanism in self.mechanisms.items()},
-            "public": sorted(name for name, rule in self._columns.items() if rule == "public"),
-            "unlisted": self._unlisted,
+            "public": sorted(name for name, rule in self.columns.items() if rule == "public"),
+            "unlisted": self.unlisted,
             "neighbours": realised.neighbours,
             "unit": "row",
             "rows_per_person": realised.rows_per_person,
@@ -257,14 +241,12 @@ class Policy:
 
         Examples
         --------
-        >>> from dpfast import Policy, RandomisedResponse
         >>> [plan] = Policy({"smoker": RandomisedResponse(["no", "yes"], epsilon=1.0)}).describe(10_000)
         >>> round(plan.keep_probability, 4), round(plan.standard_error, 4)
         (0.7311, 0.0096)
         """
-        if rows is not None:
-            rows = integer(rows, "rows", minimum=1)
-        return [plan_column(name, mechanism, rows) for name, mechanism in self.mechanisms.items()]
+        n = None if rows is None else integer(rows, "rows", minimum=1)
+        return [plan_column(name, mechanism, n) for name, mechanism in self.mechanisms.items()]
 
     def plan_schema(self, schema: pa.Schema) -> pa.Schema:
         """Return the schema of the sanitised table, or say why the policy does not fit.
@@ -287,57 +269,18 @@ class Policy:
         ArgumentTypeError
             If the type of a column does not fit the domain of its mechanism.
         """
-        import pyarrow as pa
+        return planned_schema(self.columns, self.unlisted, schema)
 
-        names = schema.names
-        repeated = sorted({name for name in names if names.count(name) > 1})
-        if repeated:
-            raise PolicyError(f"the table has more than one column named {_listed(repeated)}")
-        missing = [name for name in self._columns if name not in names]
-        if missing:
-            raise PolicyError(f"the table has no column named {_listed(missing)}")
-        unlisted = [name for name in names if name not in self._columns]
-        if unlisted and self._unlisted == "error":
-            raise PolicyError(
-                f"the policy does not list {_listed(unlisted)}; give each a rule, or set unlisted to 'public' or 'drop'"
-            )
-        fields = [self._planned(field) for field in schema if self.rule(field.name) != "drop"]
-        if not fields:
-            raise PolicyError("the policy drops every column of the table")
-        return pa.schema(fields)
-
-    def rule(self, name: str) -> RandomisedResponse | str:
+    def rule(self, name: str) -> Rule:
         """Return the rule of a column that a table has: a mechanism, ``"public"`` or ``"drop"``."""
-        return self._columns.get(name, self._unlisted)
-
-    def _planned(self, field: pa.Field) -> pa.Field:
-        rule = self.rule(field.name)
-        if not isinstance(rule, RandomisedResponse):
-            return bare_field(field)
-        check_arrow_type(rule.domain, field.type, field.name)
-        if not field.nullable and rule.domain.null_code is not None:
-            raise PolicyError(f"column {field.name!r} is declared non-null, but null is in its domain")
-        return bare_field(field.with_type(output_arrow_type(rule.domain, field.type)))
-
-    def id_names(self, ids: object, names: Iterable[str]) -> tuple[str, ...]:
-        """Return the names of the id columns that `ids` (a name or a tuple of names) stands for, checked."""
-        wanted = (ids,) if isinstance(ids, str) else ids
-        if not isinstance(wanted, tuple) or not wanted or not all(isinstance(name, str) for name in wanted):
-            raise ArgumentTypeError("ids must be the name of a column or a tuple of names")
-        present = set(names)
-        for name in wanted:
-            if name not in present:
-                raise PolicyError(f"ids: the table has no column named {name!r}")
-            if isinstance(self.rule(name), RandomisedResponse):
-                raise PolicyError(f"ids: column {name!r} is sanitised; ids are public, so it must be public or dropped")
-        return wanted
+        return self.columns.get(name, self.unlisted)
 
     def sanitise(
         self,
         table: pa.Table | pa.RecordBatch,
         *,
         rng: Stream | None = None,
-        ids: Ids = None,
+        ids: Any = None,
         threads: int | None = None,
     ) -> pa.Table | pa.RecordBatch:
         """Sanitise a table: every row independently, every column by its rule.
@@ -378,7 +321,6 @@ class Policy:
         Examples
         --------
         >>> import pyarrow as pa
-        >>> from dpfast import Policy, RandomisedResponse, Stream
         >>> policy = Policy({"smoker": RandomisedResponse(["no", "yes"], epsilon=1.0), "name": "drop"})
         >>> table = pa.table({"name": ["Ann", "Bob"], "smoker": ["no", "yes"]})
         >>> policy.sanitise(table, rng=Stream.insecure(1)).column_names
@@ -390,14 +332,15 @@ class Policy:
             raise ArgumentTypeError("table must be a pyarrow Table or RecordBatch (see pyarrow.Table.from_pandas)")
         schema = self.plan_schema(table.schema)
         if isinstance(ids, str) or (isinstance(ids, tuple) and all(isinstance(part, str) for part in ids)):
-            columns = tuple(table.column(name) for name in self.id_names(ids, table.schema.names))
-            ids = columns[0] if len(columns) == 1 else columns
+            ids = id_columns(table, id_names(self, ids, table.schema.names))
+        if ids is not None:
+            ids = prepare_ids(ids, table.num_rows)
         rng = Stream() if rng is None else rng
         return type(table).from_arrays(
             [self._sanitised(table.column(name), name, rng, ids, threads) for name in schema.names], schema=schema
         )
 
-    def _sanitised(self, column: Any, name: str, rng: Stream, ids: Ids, threads: int | None) -> Any:
+    def _sanitised(self, column: Any, name: str, rng: Stream, ids: Any, threads: int | None) -> Any:
         rule = self.rule(name)
         if not isinstance(rule, RandomisedResponse):
             return column
@@ -426,14 +369,15 @@ class Policy:
         Examples
         --------
         >>> import pyarrow as pa
-        >>> from dpfast import Policy, RandomisedResponse
         >>> policy = Policy({"smoker": RandomisedResponse(["no", "yes"], epsilon=1.0)})
         >>> policy.check(pa.table({"smoker": ["no", "Yes", "Yes"]})).findings
         (('smoker', 'Yes', 1, 2),)
         """
         import pyarrow as pa
 
-        if isinstance(source, pa.Table | pa.RecordBatch):
+        if isinstance(source, pa.RecordBatch):
+            source = pa.Table.from_batches([source])
+        if isinstance(source, pa.Table):
             self.plan_schema(source.schema)
             return check_batches(self.mechanisms, source.to_batches(BATCH_ROWS))
         if not isinstance(source, str | os.PathLike):
@@ -444,45 +388,13 @@ class Policy:
             return check_batches(mechanisms, file.batches(mechanisms, dictionaries=mechanisms))
 
 
-def _check_rule(name: object, rule: object) -> None:
-    if isinstance(name, tuple):
-        raise PolicyError("groups of columns do not exist in this version; give each column a rule of its own")
-    if not isinstance(name, str):
-        raise PolicyError("the name of a column must be a string")
-    if not isinstance(rule, RandomisedResponse) and not (isinstance(rule, str) and rule in USES):
-        raise PolicyError(f'column {name!r}: the rule must be a RandomisedResponse, "public" or "drop"')
-
-
-def _described(rule: RandomisedResponse | str) -> str:
+def _described(rule: Rule) -> str:
     if isinstance(rule, str):
         return repr(rule)
     delta = f", delta={rule.delta!r}" if rule.delta else ""
     return f"RandomisedResponse of {rule.domain.size} values, epsilon={rule.epsilon!r}{delta}"
 
 
-def _digest(columns: Mapping[str, RandomisedResponse | str], unlisted: str) -> bytes:
-    digest = hashlib.blake2b(digest_size=32, person=_DIGEST_PERSON)
-    for field in _canonical(columns, unlisted):
-        digest.update(len(field).to_bytes(8, "little"))
-        digest.update(field)
-    return digest.digest()
-
-
-def _canonical(columns: Mapping[str, RandomisedResponse | str], unlisted: str) -> Iterator[bytes]:
-    """Yield the fields that a policy consists of, columns by name: what the digest is taken of."""
-    yield unlisted.encode()
-    for name in sorted(columns):
-        rule = columns[name]
-        yield name.encode()
-        if isinstance(rule, str):
-            yield rule.encode()
-            continue
-        other = rule.domain.other
-        yield b"sanitise"
-        yield rule.digest
-        yield rule.domain.unknown.encode()
-        yield b"" if other is None else f"{type(other).__name__}:{other!r}".encode()
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(map(repr, names))
+def _remade(columns: dict[str, Rule], unlisted: str) -> Policy:
+    """Make a policy from its pickled parts; a read-only mapping has no pickled form."""
+    return Policy(columns, unlisted=unlisted)

@@ -28,29 +28,22 @@ import hashlib
 import os
 import stat
 import threading
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, TypeAlias
 
 import numpy as np
 
-from dpfast import _core
 from dpfast.errors import ArgumentError, ArgumentTypeError, EntropyError, FileError
+from dpfast.words import IdCells, RowCells
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cryptography.hazmat.primitives.ciphers import CipherContext
-    from numpy.typing import NDArray
-
-__all__ = ["STREAM_VERSION", "TILE_ROWS", "IdCells", "RowCells", "RowReader", "Stream", "resolve_key"]
+__all__ = ["STREAM_VERSION", "Stream", "resolve_key"]
 
 STREAM_VERSION: Final = 1
 KEY_BYTES: Final = 32
-BLOCK_BYTES: Final = 16
-TILE_ROWS: Final = 1 << 17  # rows a kernel call: words, codes and answers of a tile stay in the second-level cache
 ROWS_MAX: Final = 1 << 60  # the byte address of a row, 8 bytes a row, stays below 2^64
-_ZEROS = bytes(8 * TILE_ROWS + BLOCK_BYTES)  # plaintext of a keystream tile
 
 Column: TypeAlias = "str | tuple[str, ...] | None"
 Kind: TypeAlias = Literal["row", "id", "draw"]
@@ -151,24 +144,6 @@ def _column_bytes(column: Column) -> bytes:
     if isinstance(column, str):
         return b"s" + column.encode()
     return b"t" + b"".join(_field(_column_bytes(part)) for part in column)
-
-
-@cache
-def _ciphers() -> tuple[Any, Any, Any, Any]:
-    """The cryptography package, imported when the first word is drawn."""
-    from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
-
-    return Cipher, algorithms.AES256, modes.CTR, modes.ECB()  # noqa: S305
-
-
-def _counter_mode(subkey: bytes, counter: bytes) -> CipherContext:
-    cipher, aes, ctr, _ = _ciphers()
-    return cast("CipherContext", cipher(aes(subkey), ctr(counter)).encryptor())
-
-
-def _block_mode(subkey: bytes) -> CipherContext:
-    cipher, aes, _, ecb = _ciphers()
-    return cast("CipherContext", cipher(aes(subkey), ecb).encryptor())
 
 
 _VERSION_FIELD = _field(str(STREAM_VERSION).encode())
@@ -380,105 +355,3 @@ def _renew_lock() -> None:
 
 
 os.register_at_fork(after_in_child=_renew_lock)
-
-
-class RowCells:
-    """The reserved cells of a column, addressed by row."""
-
-    __slots__ = ("_first", "_subkey")
-
-    def __init__(self, subkey: bytes, first: int) -> None:
-        self._subkey = subkey
-        self._first = first
-
-    def reader(self, start: int, *, whole: bool) -> RowReader:
-        """Return a reader of the words from cell `start` of the reservation on; one for each thread."""
-        return RowReader(self._subkey, self._first + start, whole=whole)
-
-
-class RowReader:
-    """Words of consecutive rows, for one thread."""
-
-    __slots__ = ("_buffer", "_keystream", "_low", "_row", "_skip", "_subkey", "_width")
-
-    def __init__(self, subkey: bytes, row: int, *, whole: bool) -> None:
-        self._subkey = subkey
-        self._width = 8 if whole else 2
-        block, self._skip = divmod(row * self._width, BLOCK_BYTES)
-        self._keystream = _counter_mode(subkey, block.to_bytes(BLOCK_BYTES, "big"))  # plane 0: the upper 8 bytes are zero
-        self._row = row
-        self._buffer = np.empty(0, np.uint8)
-        self._low: CipherContext | None = None
-
-    def _next(self, n_rows: int) -> NDArray[np.uint8]:
-        """Bytes of the next rows. They live until the next call."""
-        size = self._skip + n_rows * self._width
-        if self._buffer.size < size + BLOCK_BYTES:
-            self._buffer = np.empty(size + BLOCK_BYTES, np.uint8)
-        self._keystream.update_into(memoryview(_ZEROS)[:size], self._buffer.data)
-        taken = self._buffer[self._skip : size]
-        self._skip = 0  # the keystream goes on in the middle of a block by itself
-        self._row += n_rows
-        return taken
-
-    def high(self, n_rows: int) -> NDArray[np.uint16]:
-        """The 16 high bits of the next rows (at most a tile)."""
-        return self._next(n_rows).view("<u2")
-
-    def words(self, n_rows: int) -> NDArray[np.uint64]:
-        """The whole words of the next rows (at most a tile)."""
-        return self._next(n_rows).view("<u8")
-
-    def low(self, rows: NDArray[np.uint32], n_rows: int) -> NDArray[np.uint8]:
-        """Enciphered blocks that hold the low bits of `rows`, counted from the start of the last `n_rows` rows read."""
-        if self._low is None:
-            self._low = _block_mode(self._subkey)
-        blocks = np.empty(BLOCK_BYTES * rows.size, np.uint8)
-        _core.counter_blocks(1, self._row - n_rows, rows, blocks)
-        return _encipher(self._low, blocks)
-
-
-class IdCells:
-    """The cells of a column addressed by identifier and true code: one AES-256 CBC-MAC each.
-
-    The MAC input begins with tag and length, so no input is a prefix of another and CBC-MAC is a pseudo-random function.
-    """
-
-    __slots__ = ("_subkey",)
-
-    def __init__(self, subkey: bytes) -> None:
-        self._subkey = subkey
-
-    def of_integers(self, ids: NDArray[Any], tag: int, codes: NDArray[np.uint32]) -> NDArray[np.uint64]:
-        """Words of 64-bit identifiers; unsigned ones of 2^63 and more have the tag after `tag`."""
-        blocks = np.empty(BLOCK_BYTES * ids.size, np.uint8)
-        _core.id_integer_blocks(ids.view(np.uint64), ids.dtype.kind == "u", tag, codes, blocks)
-        return self._words(_encipher(_block_mode(self._subkey), blocks))
-
-    def of_bytes(
-        self, data: NDArray[np.uint8], offsets: NDArray[np.int64], tag: int, codes: NDArray[np.uint32]
-    ) -> NDArray[np.uint64]:
-        """Words of byte-string identifiers data[offsets[i]:offsets[i + 1]]."""
-        cipher = _block_mode(self._subkey)
-        blocks = np.empty(BLOCK_BYTES * codes.size, np.uint8)
-        _core.id_bytes_first(data, offsets, tag, codes, blocks)
-        state = _encipher(cipher, blocks)
-        active = np.arange(codes.size, dtype=np.uint32)
-        block = 1
-        while reached := _core.id_bytes_next(data, offsets, block, state, active, blocks, active):
-            active = active[:reached]
-            _core.blocks_scatter(_encipher(cipher, blocks[: BLOCK_BYTES * reached]), active, state)
-            block += 1
-        return self._words(state)
-
-    @staticmethod
-    def _words(blocks: NDArray[np.uint8]) -> NDArray[np.uint64]:
-        words = np.empty(blocks.size // BLOCK_BYTES, np.uint64)
-        _core.block_words(blocks, words)
-        return words
-
-
-def _encipher(cipher: CipherContext, blocks: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    out = np.empty(blocks.size + BLOCK_BYTES, np.uint8)
-    cipher.update_into(blocks.data, out.data)
-    return out[: blocks.size]

@@ -113,7 +113,8 @@ class RandomisedResponse:
     @cached_property
     def law(self) -> _core.ResponseLaw:
         """The kernels' form of the mechanism."""
-        return _core.ResponseLaw(self.domain.size, 0 if self.is_uniform else self.threshold, self.domain.unknown == "randomise")
+        step = 0 if self.is_uniform else self.threshold
+        return _core.ResponseLaw(self.domain.size, step, self.is_uniform, self.domain.unknown == "randomise")
 
     @cached_property
     def digest(self) -> bytes:
@@ -158,7 +159,8 @@ class RandomisedResponse:
         >>> RandomisedResponse([False, True], epsilon=0.0).matrix.tolist()
         [[0.5, 0.5], [0.5, 0.5]]
         """
-        return np.divide(self.table.astype(np.float64), WORD_RANGE)
+        matrix: NDArray[np.float64] = self.table.astype(np.float64) / WORD_RANGE
+        return matrix
 
     def epsilon_at(self, delta: float = 0.0) -> float:
         """Return the smallest epsilon that the integer table satisfies at `delta`, rounded up.

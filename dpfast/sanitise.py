@@ -16,7 +16,8 @@ from dpfast.columns.base import clip_codes
 from dpfast.domain import outside_text
 from dpfast.errors import ArgumentTypeError, OutsideDomainError
 from dpfast.ids import prepare_ids
-from dpfast.randomness import TILE_ROWS, Stream
+from dpfast.randomness import Stream
+from dpfast.words import TILE_ROWS
 
 if TYPE_CHECKING:
     import threading
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 
     from dpfast.domain import Domain
     from dpfast.ids import IdColumn
-    from dpfast.randomness import Column, IdCells, RowCells
+    from dpfast.randomness import Column
+    from dpfast.words import IdCells, RowCells
 
 __all__ = ["Law", "count_codes", "sanitise_column"]
 
@@ -89,8 +91,8 @@ def sanitise_column(
 def _by_row(law: Law, adapter: ColumnAdapter, answers: NDArray[Any], cells: RowCells, threads: int | None) -> None:
     def task(start: int, stop: int, cancelled: threading.Event) -> None:
         reader = cells.reader(start, whole=not law.split)
-        size = min(TILE_ROWS, stop - start)
-        pending_rows, trues = np.empty((2, size if law.split else 0), np.uint32)
+        size = min(TILE_ROWS, stop - start) if law.split else 0
+        pending_rows, trues = np.empty(size, np.uint32), np.empty(size, np.uint32)
         for first in range(start, stop, TILE_ROWS):
             if cancelled.is_set():
                 return

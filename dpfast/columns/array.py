@@ -96,8 +96,7 @@ class ArrayColumn(ABC):
 
     def values_of(self, codes: NDArray[Any]) -> NDArray[Any]:
         """Values of some codes, in the dtype of the sanitised column."""
-        values: NDArray[Any] = np.array(self.domain.values, self.output_type)
-        return values[codes]
+        return np.take(np.array(self.domain.values, self.output_type), codes)
 
 
 class CodeColumn(ArrayColumn):
@@ -171,7 +170,7 @@ class ObjectColumn(ArrayColumn):
     def values_of(self, codes: NDArray[Any]) -> NDArray[Any]:
         values: NDArray[Any] = np.empty(self.domain.size, object)
         values[:] = self.domain.values
-        return values[codes]
+        return np.take(values, codes)
 
 
 def _lookup_objects(domain: Domain, values: list[Any], dtype: np.dtype[Any]) -> NDArray[Any]:

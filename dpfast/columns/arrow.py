@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 __all__ = ["ArrowColumn"]
 
 
+_TAKEABLE = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}  # views cannot be taken from
+
+
 class ArrowColumn:
     """An Arrow column. Each chunk is read by its own dictionary, offset and validity; outputs share nothing with the input."""
 
@@ -106,7 +109,7 @@ class ArrowColumn:
     def _find(self, array: pa.Array) -> NDArray[Any]:
         kind = pa.large_string() if self.domain.kind == "text" else pa.large_binary()
         values = pa.array(self.domain.values, kind)
-        places = pc.index_in(array.cast(kind), pc.SetLookupOptions(values, skip_nulls=False))
+        places = pc.index_in(array.cast(kind), value_set=values, skip_nulls=False)
         codes: NDArray[Any] = places.fill_null(self.domain.size).to_numpy(zero_copy_only=False)
         return codes.astype(self.code_type)
 
@@ -134,7 +137,8 @@ class ArrowColumn:
             )
         if self.domain.kind == "range":
             return _array(places.astype(self.value_type.to_pandas_dtype()), self.value_type, mask)
-        return values.take(_array(places, None, mask))
+        taken = values.cast(_TAKEABLE.get(self.value_type, self.value_type)).take(_array(places, None, mask))
+        return taken.cast(self.value_type)
 
 
 def _values(array: pa.Array, dtype: np.dtype[Any]) -> NDArray[Any]:

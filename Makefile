@@ -1,0 +1,92 @@
+# dpfast: the commands of a working day. Each makes .venv when it is missing; `make` alone lists them.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/installed
+STAGE := tests/tools/stage
+PARTS := unit exact property parity statistical api process
+BUILT_FROM := $(shell find csrc dpfast -name '*.[ch]' ! -name _core.c -o -name '*.py' -o -name '*.pyx') setup.py
+
+C_FLAGS := -std=c11 -ffp-contract=off -Icsrc -Wall -Wextra -Werror -Wpedantic -Wshadow -Wconversion -Wsign-conversion \
+	-Wstrict-prototypes -Wmissing-prototypes -Wvla
+
+# A sanitised module is loaded by a Python that is not: the sanitizer's own library has to come first.
+library = $(shell $(CC) -print-file-name=$(1))
+ASAN := LD_PRELOAD="$(call library,libasan.so) $(call library,libubsan.so)" PYTHONMALLOC=malloc \
+	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
+	PYTHONPATH=build/asan DPFAST_TESTED_BUILD=build/asan
+TSAN := LD_PRELOAD="$(call library,libtsan.so)" TSAN_OPTIONS=halt_on_error=1:die_after_fork=0 \
+	PYTHONPATH=build/tsan DPFAST_TESTED_BUILD=build/tsan
+build/asan/built: SANITIZE := address,undefined
+build/tsan/built: SANITIZE := thread
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: help demo test check soak bench lint clean
+help:
+	@echo "make demo    sanitise a real Parquet file and look at the result"
+	@echo "make test    lint, types, all tests, then the core under ASan and UBSan"
+	@echo "make check   thread sanitizer, C driver, source and binary distributions"
+	@echo "make soak    the statistical tests at length, under a key of today"
+	@echo "make bench   speed against copying and against numpy"
+	@echo "make lint    style, types, C warnings"
+	@echo "make clean   remove what was built"
+
+demo: $(INSTALLED)
+	@$(BIN)/python examples/flights.py
+
+test: lint build/asan/built
+	@for part in $(PARTS); do \
+		$(STAGE) "$$part tests" $(BIN)/pytest -q -m "not slow and not package" tests/$$part || exit 1; \
+	done
+	@$(STAGE) "tests of the test tools" $(BIN)/pytest -q tests/test_stats.py
+	@$(STAGE) "address and undefined-behaviour sanitizers" \
+		env $(ASAN) $(BIN)/pytest -q -m "not slow and not package" tests/exact tests/parity
+
+check: $(INSTALLED) build/tsan/built build/c/asan
+	@$(STAGE) "thread sanitizer" env $(TSAN) $(BIN)/pytest -q -m "not slow and not package" tests/parity tests/process
+	@$(STAGE) "C driver" env ASAN_OPTIONS=detect_leaks=1 build/c/asan
+	@$(STAGE) "C driver notices an overrun" sh -c "! build/c/asan overrun 2>build/c/overrun && grep -q heap-buffer-overflow build/c/overrun"
+	@$(STAGE) "distributions" $(BIN)/pytest -q -m package tests/process
+
+soak: $(INSTALLED)
+	@$(STAGE) "long tests" $(BIN)/pytest -q -s -m slow tests
+
+bench: $(INSTALLED)
+	@$(BIN)/python bench/report.py
+
+lint: $(INSTALLED)
+	@$(STAGE) "style" $(BIN)/ruff check .
+	@$(STAGE) "format" $(BIN)/ruff format --check .
+	@$(STAGE) "types" $(BIN)/mypy --strict dpfast
+	@$(STAGE) "C warnings" sh -c 'for file in csrc/*.c; do $(CC) -O3 $(C_FLAGS) -c $$file -o /dev/null || exit 1; done'
+
+clean:
+	rm -rf build dist demo .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info dpfast/_core.c dpfast/*.so
+
+# The environment. Python files are used where they are; what is compiled or declared asks for a new installation.
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "dpfast needs Python 3.11 or newer; this is $$($(PYTHON) --version 2>&1). Try: make PYTHON=python3.11" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(INSTALLED): pyproject.toml setup.py $(wildcard csrc/*) dpfast/_core.pyx | $(BIN)/python
+	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' \
+		> $(VENV)/build-requires
+	$(BIN)/pip install --quiet -r $(VENV)/build-requires
+	$(BIN)/pip install --quiet --no-build-isolation --use-pep517 --editable '.[test]'
+	@touch $@
+
+# A sanitised build is a tree of its own, so that no object or generated file of it reaches an ordinary build.
+build/%/built: $(BUILT_FROM) $(INSTALLED)
+	rm -rf build/$*
+	mkdir -p build/$*
+	cp -r csrc dpfast pyproject.toml setup.py README.md LICENSE build/$*
+	rm -f build/$*/dpfast/_core.c build/$*/dpfast/*.so
+	cd build/$* && DPFAST_SANITIZE=$(SANITIZE) DPFAST_WERROR=1 $(CURDIR)/$(BIN)/python setup.py -q build_ext --inplace
+	@touch $@
+
+build/c/asan: tests/c/test_csrc.c $(wildcard csrc/*)
+	mkdir -p build/c
+	$(CC) -g -O1 $(C_FLAGS) -fsanitize=address,undefined -fno-sanitize-recover=undefined $< csrc/*.c -o $@

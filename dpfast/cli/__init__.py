@@ -1,0 +1,128 @@
+"""The ``dpfast`` command: one verb for each thing a person does with a policy and a file.
+
+Exit codes: 0 success, 1 the job failed, 2 the command line is wrong, 130 Ctrl-C, 143 terminated. Standard output holds the
+result, standard error everything else. What ``--json`` prints may be published with the data; the rest is for the operator.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import signal
+import sys
+import threading
+import traceback
+import warnings
+from collections.abc import Sequence
+from types import FrameType
+from typing import NoReturn
+
+import dpfast
+from dpfast.cli import estimate, info, plan, sanitise
+from dpfast.errors import DpfastError
+
+__all__ = ["main"]
+
+INTERRUPTED = 128 + signal.SIGINT
+TERMINATED = 128 + signal.SIGTERM
+
+
+class _Terminated(BaseException):
+    """A request to end: as for Ctrl-C, what is half done is taken back first."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        Default: those of the process.
+
+    Returns
+    -------
+    int
+        The exit code.
+
+    Examples
+    --------
+    >>> main(["plan", "no-such-policy.toml"])
+    1
+    """
+    parser = _parser()
+    try:
+        options = parser.parse_args(arguments)
+    except SystemExit as stop:
+        return int(stop.code or 0)
+    try:
+        _harden()
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")
+            warnings.showwarning = _show_warning
+            status = int(options.run(options))
+            sys.stdout.flush()
+            return status
+    except KeyboardInterrupt:
+        _say("interrupted")
+        return INTERRUPTED
+    except _Terminated:
+        _say("terminated")
+        return TERMINATED
+    except BrokenPipeError:
+        # The reader of our output is gone. Without this the interpreter would complain when it flushes at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except DpfastError as error:
+        _say(str(error))
+        return _failed(options)
+    except MemoryError:
+        _say("there is not enough memory")
+        return _failed(options)
+    except Exception as error:
+        # Its text may quote data, so it is shown on request only.
+        _say(f"unexpected {type(error).__name__}; run the command again with --debug to see where")
+        return _failed(options)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="dpfast",
+        description="Differential privacy for tables: publish a file whose every row was randomised.",
+        epilog="example:\n  dpfast sanitise flights.parquet released.parquet --policy policy.toml",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"dpfast {dpfast.__version__}")
+    verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
+    for family in (plan, sanitise, estimate, info):
+        family.add_verbs(verbs)
+    for verb in verbs.choices.values():
+        verb.formatter_class = argparse.RawDescriptionHelpFormatter
+        verb.add_argument("--debug", action="store_true", help="print a traceback on failure (it may show data)")
+    return parser
+
+
+def _harden() -> None:
+    """Leave no memory image of private data behind, and take back what is half done when asked to end."""
+    _, hard = resource.getrlimit(resource.RLIMIT_CORE)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, hard))
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, _terminate)
+
+
+def _terminate(number: int, frame: FrameType | None) -> NoReturn:
+    raise _Terminated
+
+
+def _failed(options: argparse.Namespace) -> int:
+    if options.debug:
+        traceback.print_exc()
+    return 1
+
+
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    _say(f"warning: {message}")
+
+
+def _say(text: str) -> None:
+    print(f"dpfast: {text}", file=sys.stderr)

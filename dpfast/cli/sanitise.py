@@ -1,0 +1,98 @@
+"""``dpfast check`` and ``dpfast sanitise``: from a file to the file that is published."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from dpfast.cli._output import add_json, add_policy, print_json, print_table, printable
+from dpfast.cli.plan import positive
+
+__all__ = ["add_verbs"]
+
+SANITISE_EXAMPLE = """examples:
+  dpfast sanitise flights.parquet released.parquet --policy policy.toml
+  dpfast keygen ~/keys/flights.key
+  dpfast sanitise flights.parquet released.parquet --policy policy.toml --key ~/keys/flights.key --context flights/2026-11
+
+Without a key the noise is fresh: running the command again spends the budget again. With a key the same job on the same file
+gives the same values again. With --ids as well, a row keeps its noise from release to release."""
+
+CHECK_EXAMPLE = """example:
+  dpfast check flights.parquet --policy policy.toml
+
+The output shows private values and where they stand: it is for the operator's eyes only."""
+
+
+def add_verbs(verbs: Any) -> None:
+    """Add the verbs to the command."""
+    check = verbs.add_parser("check", help="list the values that a policy does not know", epilog=CHECK_EXAMPLE)
+    check.add_argument("source", metavar="SOURCE", help="a Parquet file")
+    add_policy(check)
+    check.set_defaults(run=_check)
+
+    verb = verbs.add_parser("sanitise", help="write the file that is published", epilog=SANITISE_EXAMPLE)
+    verb.add_argument("source", metavar="SOURCE", help="a Parquet file")
+    verb.add_argument("target", metavar="TARGET", help="the Parquet file to be written")
+    add_policy(verb)
+    noise = verb.add_mutually_exclusive_group()
+    noise.add_argument("--key", metavar="FILE|env:NAME", help="secret key: a file of mode 0600, or a variable with base64")
+    noise.add_argument("--insecure-seed", type=int, metavar="N", help="noise that anyone can undo; for tests only")
+    verb.add_argument("--context", metavar="NAME", help="with --key: the name of this release, such as flights/2026-11")
+    verb.add_argument("--ids", action="append", metavar="COLUMN", help="column that identifies a row; may be repeated")
+    verb.add_argument("--threads", type=positive, metavar="N", help="number of threads; the result does not depend on it")
+    verb.add_argument("--overwrite", action="store_true", help="replace an existing target")
+    verb.add_argument("--no-progress", action="store_true", help="show no progress bar")
+    add_json(verb)
+    verb.set_defaults(run=_sanitise)
+
+
+def _check(options: argparse.Namespace) -> int:
+    from dpfast.policy import Policy
+
+    check = Policy.load(options.policy).check(options.source)
+    if check.findings:
+        print("PRIVATE: values of the data outside their domains; do not publish or log this")
+        print_table(
+            ["column", "value", "first row", "rows"],
+            [(name, printable(value), str(row), str(count)) for name, value, row, count in check.findings],
+        )
+    if check.ok:
+        print("the policy fits the file")
+        return 0
+    print("the policy does not fit: add these values to the domains, or declare unknown or other")
+    return 1
+
+
+def _sanitise(options: argparse.Namespace) -> int:
+    from dpfast.etl.files import sanitise_file
+    from dpfast.policy import Policy
+    from dpfast.randomness import Stream
+
+    report = sanitise_file(
+        options.source,
+        options.target,
+        Policy.load(options.policy),
+        key=options.key,
+        context=options.context,
+        ids=_ids(options.ids),
+        threads=options.threads,
+        progress=False if options.no_progress else None,
+        overwrite=options.overwrite,
+        rng=None if options.insecure_seed is None else Stream.insecure(options.insecure_seed),
+    )
+    if options.json:
+        print_json({"rows": report.rows, "files": report.files, "certificate": report.certificate})
+        return 0
+    speed = f", {report.rows / report.seconds / 1e6:.1f} million rows a second" if report.seconds > 0 else ""
+    print(f"{report.rows} rows in {report.seconds:.2f} seconds{speed}")
+    print(f"a whole row: epsilon {report.privacy.epsilon:.6g}, delta {report.privacy.delta:.6g}")
+    if report.certificate["randomness"] == "insecure":
+        print("INSECURE: the noise comes from a seed and protects nobody; for tests only")
+    return 0
+
+
+def _ids(names: list[str] | None) -> str | tuple[str, ...] | None:
+    if names is None:
+        return None
+    return names[0] if len(names) == 1 else tuple(names)

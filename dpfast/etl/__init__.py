@@ -1,0 +1,7 @@
+"""Whole files: read, sanitise, write, with bounded memory and nothing lost."""
+
+from __future__ import annotations
+
+from dpfast.etl.files import Report, sanitise_file
+
+__all__ = ["Report", "sanitise_file"]

@@ -1,0 +1,233 @@
+"""Sanitise a file into a new file: streaming, constant memory, complete or not at all.
+
+A reader thread decodes one batch ahead, the caller's thread sanitises, a writer thread encodes the row group before. The
+values do not depend on that, nor on how the source is cut into row groups; row groups of the target have a number of rows
+that is a function of its schema alone. Nothing of the source but its values, names and types reaches the target: no
+dictionary, statistics, sort order or metadata.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from dpfast._parquet import ParquetSource
+from dpfast._threads import available, check_threads
+from dpfast.errors import ArgumentError, ArgumentTypeError
+from dpfast.etl.jobs import AtomicFile, background, read_ahead, source_digest
+from dpfast.etl.parquet import FilePlan, ParquetTarget
+from dpfast.policy import Policy
+from dpfast.privacy import Privacy
+from dpfast.randomness import Stream
+
+__all__ = ["Report", "sanitise_file"]
+
+# Names that promise a format which this version does not write or read.
+OTHER_FORMATS = frozenset(".csv .tsv .txt .arrow .ipc .feather .json .jsonl .ndjson .orc .avro .xlsx .gz .zip .zst".split())
+
+Progress = Callable[[int, int], object]
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a file job did.
+
+    Attributes
+    ----------
+    rows : int
+        Number of rows written; public under ``replace_one``.
+    files : int
+        Number of files written.
+    seconds : float
+        Duration; for the operator only.
+    privacy : Privacy
+        What the release of a whole row costs.
+    certificate : dict
+        As it stands in the footer of the file.
+
+    Examples
+    --------
+    >>> from dpfast import Privacy, Report
+    >>> Report(rows=3, files=1, seconds=0.1, privacy=Privacy(1.0), certificate={}).rows
+    3
+    """
+
+    rows: int
+    files: int
+    seconds: float
+    privacy: Privacy
+    certificate: dict[str, Any]
+
+
+def sanitise_file(
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    policy: Policy,
+    *,
+    key: bytes | str | os.PathLike[str] | None = None,
+    context: str | None = None,
+    ids: str | tuple[str, ...] | None = None,
+    threads: int | None = None,
+    progress: Progress | Literal[False] | None = None,
+    overwrite: bool = False,
+    rng: Stream | None = None,
+) -> Report:
+    """Sanitise one Parquet file into another.
+
+    Parameters
+    ----------
+    source : str or path-like
+        A Parquet file. It is never written to.
+    target : str or path-like
+        The new Parquet file. It appears when it is complete.
+    policy : Policy
+        What happens to each column.
+    key : bytes, path or "env:NAME", optional
+        Secret key: running the same job on the same source again gives the same values. Default: fresh noise.
+    context : str, optional
+        Needed with `key`: the name of this release or, with `ids`, of the population.
+    ids : str or tuple of str, optional
+        Names of the columns that identify a row; public or dropped columns of the source. Makes noise permanent over
+        releases. Needs `key`. Ids must be unique; this is not checked, and the certificate says so.
+    threads : int, optional
+        1 keeps the job to one thread. The result does not depend on it.
+    progress : callable, False or None
+        ``progress(done_rows, total_rows)`` is called after each batch. None: a bar on a terminal; False: nothing.
+    overwrite : bool, default False
+        Whether an existing target may be replaced.
+    rng : Stream, optional
+        Instead of `key`: a fresh or an insecure stream.
+
+    Returns
+    -------
+    Report
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError, PolicyError
+        If the request is wrong or the policy does not fit; before any value is read.
+    FileError
+        If the source cannot be read, the target is the source, exists or cannot be written.
+    CorruptDataError
+        If the source is not a Parquet file, truncated or damaged.
+    OutsideDomainError
+        If a value lies outside a domain with ``unknown="error"``. `Policy.check` shows which.
+
+    Notes
+    -----
+    **Privacy guarantee.** ``policy.privacy()``, rounded up, for sources that differ in one row (``replace_one``) and agree on
+    public columns and ids. With a key and without ids the noise also depends on a digest of the source's bytes, so other data
+    never share it. After any failure there is no file under the target's name, or the old one.
+    **Cost.** Linear in the number of cells; memory does not grow with the file. A keyed job without ids reads the source twice.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> from dpfast import Policy, RandomisedResponse, sanitise_file
+    >>> pq.write_table(pa.table({"smoker": ["no", "yes", "no"]}), "people.parquet")
+    >>> policy = Policy({"smoker": RandomisedResponse(["no", "yes"], epsilon=1.0)})
+    >>> report = sanitise_file("people.parquet", "released.parquet", policy)
+    >>> report.rows, report.privacy.epsilon, pq.read_schema("released.parquet").names
+    (3, 1.0, ['smoker'])
+    """
+    started = time.monotonic()
+    if not isinstance(policy, Policy):
+        raise ArgumentTypeError("policy must be a Policy; Policy.load(path) reads one from a file")
+    check_threads(threads)
+    _check_path(source, "source")
+    _check_path(target, "target")
+    _check_progress(progress)
+    stream = _stream(key, context, ids, rng)
+    with ExitStack() as stack:
+        file = stack.enter_context(ParquetSource(source))
+        plan = FilePlan.of(policy, file.schema, ids)
+        certificate = plan.certificate(stream)
+        place = AtomicFile(target, sources=[file.path], overwrite=overwrite)
+        writer = stack.enter_context(ParquetTarget(stack.enter_context(place), plan, certificate))
+        if stream.kind == "keyed" and ids is None:
+            stream = stream.bind_source(source_digest([("", file.path)]))
+        with _progress(progress, file.rows) as advance:
+            _run(file, plan, stream, writer, advance, threads)
+        # What was digested, decoded and sanitised is one and the same file only if nobody wrote to it meanwhile.
+        file.check_unchanged()
+        place.commit()
+    return Report(file.rows, 1, time.monotonic() - started, _stated(certificate), certificate)
+
+
+def _run(
+    file: ParquetSource,
+    plan: FilePlan,
+    stream: Stream,
+    writer: ParquetTarget,
+    advance: Callable[[int], object],
+    threads: int | None,
+) -> None:
+    workers = available() if threads is None else threads
+    batches = file.batches(plan.needed, dictionaries=plan.dictionaries)
+    with background(workers) as behind, read_ahead(batches, workers) as ahead:
+        done = 0
+        for batch in ahead:
+            writer.add(plan.sanitise(batch, stream, threads), behind)
+            done += batch.num_rows
+            advance(done)
+        writer.finish(behind)
+
+
+def _stream(
+    key: bytes | str | os.PathLike[str] | None, context: str | None, ids: object, rng: Stream | None
+) -> Stream:
+    if rng is None:
+        stream = Stream(key=key, context=context)
+    elif not isinstance(rng, Stream):
+        raise ArgumentTypeError("rng must be a Stream")
+    elif key is not None or context is not None:
+        raise ArgumentError("give either rng or key and context")
+    elif rng.kind == "keyed":
+        raise ArgumentError("give key= and context= instead of a keyed stream: the job binds its noise to the source")
+    else:
+        stream = rng
+    if ids is not None and stream.kind == "fresh":
+        raise ArgumentError("ids= makes noise permanent and so needs key= and context=")
+    return stream
+
+
+def _check_path(path: object, role: str) -> None:
+    text = os.fspath(path) if isinstance(path, str | os.PathLike) else None
+    if not isinstance(text, str):
+        raise ArgumentTypeError(f"{role} must be a path: text or a pathlib.Path")
+    suffix = Path(text).suffix.lower()
+    if "\0" in text:
+        raise ArgumentError(f"{role} is not a path: it holds a null character")
+    if "://" in text or suffix in OTHER_FORMATS:
+        what = "n address" if "://" in text else f" {suffix} file"
+        raise ArgumentError(f"{role} is a{what}; this version reads and writes one local Parquet file")
+
+
+def _check_progress(progress: object) -> None:
+    if progress is not None and progress is not False and not callable(progress):
+        raise ArgumentTypeError("progress must be None, False or a callable that takes (done, total)")
+
+
+@contextmanager
+def _progress(progress: Progress | Literal[False] | None, total: int) -> Iterator[Callable[[int], object]]:
+    if callable(progress):
+        call = progress
+        yield lambda done: call(done, total)
+    elif progress is None and sys.stderr is not None and sys.stderr.isatty():
+        from tqdm import tqdm
+
+        with tqdm(total=total, unit="row", unit_scale=True, leave=False) as bar:
+            yield lambda done: bar.update(done - bar.n)
+    else:
+        yield lambda done: None
+
+
+def _stated(certificate: dict[str, Any]) -> Privacy:
+    epsilon, delta = float.fromhex(certificate["epsilon"]), float.fromhex(certificate["delta"])
+    return Privacy(epsilon, delta, certificate["neighbours"], certificate["rows_per_person"])

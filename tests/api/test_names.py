@@ -1,0 +1,100 @@
+"""The public names: they exist, are documented where `import dpfast` shows them, and nothing else is."""
+
+from __future__ import annotations
+
+import copy
+import importlib
+import inspect
+import pickle
+from importlib import metadata
+
+import pytest
+
+import dpfast
+from dpfast import errors
+
+MODULES = {"etl", "reference"}
+EXPECTED = {
+    "ArgumentError",
+    "ArgumentTypeError",
+    "CorruptDataError",
+    "Domain",
+    "DomainError",
+    "DpfastError",
+    "EntropyError",
+    "Estimate",
+    "FileError",
+    "IdError",
+    "MissingPackageError",
+    "OutsideDomainError",
+    "Policy",
+    "PolicyError",
+    "Privacy",
+    "RandomisedResponse",
+    "Report",
+    "Stream",
+    "sanitise_file",
+    "show_config",
+}
+
+
+def test_the_list_of_names_is_this_one() -> None:
+    # A name added or removed on purpose is added or removed here too, and in the changelog.
+    assert set(dpfast.__all__) == EXPECTED | MODULES | {"__version__"}
+    assert list(dpfast.__all__) == sorted(dpfast.__all__)
+
+
+@pytest.mark.parametrize("name", sorted(EXPECTED | MODULES))
+def test_each_name_is_there_and_listed(name: str) -> None:
+    assert callable(getattr(dpfast, name)) == (name in EXPECTED)
+    assert name in dir(dpfast)
+
+
+@pytest.mark.parametrize("name", ["errors", "privacy", "randomness", "domain", "response", "estimate", "policy", "etl"])
+def test_modules_export_what_they_say(name: str) -> None:
+    module = importlib.import_module(f"dpfast.{name}")
+    for public in module.__all__:
+        assert hasattr(module, public), public
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no_such_name"):
+        getattr(dpfast, "no_such_name")  # noqa: B009 - the attribute is looked up on purpose
+    with pytest.raises(ImportError):
+        exec("from dpfast import no_such_name")
+
+
+def test_version_is_that_of_the_distribution() -> None:
+    assert dpfast.__version__ == metadata.version("dpfast")
+
+
+@pytest.mark.parametrize("name", errors.__all__)
+def test_errors_derive_from_ours_and_from_a_builtin(name: str) -> None:
+    error = getattr(errors, name)
+    assert issubclass(error, errors.DpfastError)
+    if error is not errors.DpfastError:
+        builtins = [base for base in error.__mro__ if base.__module__ == "builtins" and base not in (Exception, object)]
+        assert any(base is not BaseException for base in builtins)
+    again = pickle.loads(pickle.dumps(error("text")))
+    assert type(again) is error
+    assert again.args == ("text",)
+
+
+def test_values_can_be_copied_and_streams_cannot(key: bytes) -> None:
+    mechanism = dpfast.RandomisedResponse(["a", "b", None], epsilon=1.0)
+    for again in (pickle.loads(pickle.dumps(mechanism)), copy.deepcopy(mechanism), copy.copy(mechanism)):
+        assert again.digest == mechanism.digest
+        assert again.domain.values == mechanism.domain.values
+    for stream in (dpfast.Stream(), dpfast.Stream(key=key, context="c"), dpfast.Stream.insecure(1)):
+        for attempt in (pickle.dumps, copy.copy, copy.deepcopy):
+            with pytest.raises(TypeError):
+                attempt(stream)
+        assert key.hex() not in repr(stream)
+        assert repr(key) not in repr(stream)
+
+
+def test_privacy_parameters_are_keyword_only() -> None:
+    for call in (dpfast.RandomisedResponse, dpfast.Stream, dpfast.sanitise_file):
+        for name, parameter in inspect.signature(call).parameters.items():
+            if name in {"epsilon", "delta", "key", "context", "rng", "threads"}:
+                assert parameter.kind is inspect.Parameter.KEYWORD_ONLY, name

@@ -1,0 +1,28 @@
+"""The hand-written stub of the compiled module says what the module is."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+def stubtest(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "mypy.stubtest", *arguments], capture_output=True, text=True, cwd=cwd, check=False
+    )
+
+
+def test_stub_agrees_with_the_module(root: Path) -> None:
+    result = stubtest("dpfast._core", "--mypy-config-file", str(root / "pyproject.toml"), cwd=root)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_a_wrong_stub_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "twin.py").write_text("def f(x): return x\n")
+    (tmp_path / "twin.pyi").write_text("def f(y: int) -> int: ...\n")
+    result = stubtest("twin", cwd=tmp_path)
+    assert result.returncode != 0
+    assert "twin.f" in result.stdout

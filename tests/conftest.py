@@ -1,0 +1,41 @@
+"""Fixtures shared by all tests."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dpfast import _core
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def pytest_configure() -> None:
+    # `make test` says here which build it means, so that tests of a sanitised build never run on another one.
+    meant = os.environ.get("DPFAST_TESTED_BUILD")
+    if meant and not Path(_core.__file__).resolve().is_relative_to(Path(meant).resolve()):
+        raise pytest.UsageError(f"dpfast._core comes from {_core.__file__}, not from {meant}")
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """The project's directory."""
+    return ROOT
+
+
+@pytest.fixture
+def key() -> bytes:
+    """A key for tests: thirty-two bytes that anyone may know."""
+    return bytes(range(32))
+
+
+@pytest.fixture(params=_core.isas())
+def isa(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Each SIMD target of this processor in turn; the one in use before is put back."""
+    before = _core.isa()
+    _core.set_isa(request.param)
+    yield request.param
+    _core.set_isa(before)

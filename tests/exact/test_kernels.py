@@ -1,0 +1,194 @@
+"""The shipped kernels against the integer law, word for word.
+
+Every high word is fed to the first stage. A cell decided there must be what all 2^48 words below it give; for a pending cell the
+second stage is fed the first and last word and, of every boundary of the law, the words just before, at and just after it. The
+pieces between boundaries are then counted, and must sum to the 64-bit table exactly.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpfast import _core
+from dpfast.errors import OutsideDomainError
+from dpfast.privacy import response_is_uniform, response_threshold
+from dpfast.reference import response as reference
+
+LOW_BITS = 48
+BLOCK = 1 << LOW_BITS
+WORDS = 1 << 64
+WIDTHS = {np.uint8: 255, np.uint16: 65535, np.uint32: 2**32 - 1}
+
+SIZES = [1, 2, 3, 4, 5, 6, 7, 8, 9, 255, 256, 1000, 4096]
+EPSILONS = [0.0, 1e-18, 0.3, 1.0, 5.0, 11.0, 20.0, 44.0]
+
+
+def first_stage(law: _core.ResponseLaw, codes: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    out = np.empty_like(codes)
+    rows, trues = np.empty((2, codes.size), np.uint32)
+    pending = law.first(codes, high, out, rows, trues)
+    return out, rows[:pending], trues[:pending]
+
+
+def second_stage(law: _core.ResponseLaw, words: list[int], code: int, dtype: Any) -> list[int]:
+    """Settle one cell for each word, all with the true code `code`."""
+    high = np.array([word >> LOW_BITS for word in words], np.uint16)
+    low = np.zeros((len(words), 16), np.uint8)
+    low[:, :8] = np.array([word % BLOCK for word in words], "<u8").view(np.uint8).reshape(-1, 8)
+    low[:, 6:] = 0xA5  # only six bytes of a block count
+    rows = np.arange(len(words), dtype=np.uint32)
+    out = np.full(len(words), 7, dtype)
+    law.settle(high, low.reshape(-1), rows, np.full(len(words), code, np.uint32), out)
+    return [int(v) for v in out]
+
+
+def check_code(law: _core.ResponseLaw, k: int, t: int, uniform: bool, code: int, dtype: Any) -> list[int]:
+    """Check one true code under every high word; return the words each category owns, counted from the kernels' answers."""
+    pieces = [(0, WORDS, code)] if t == 0 and not uniform else reference.pieces(k, t, code)
+    high = np.arange(65536, dtype=np.uint16)
+    seen = min(code, np.iinfo(dtype).max)  # an unknown value may come as any code past the domain
+    out, rows, trues = first_stage(law, np.full(65536, seen, dtype), high)
+    assert (trues == code).all()
+    assert (out[rows] == 0).all(), "a pending cell shows nothing of its true code"
+
+    decided = np.ones(65536, bool)
+    decided[rows] = False
+    counts = [0] * (k + 1)
+    for start, stop, category in pieces:
+        # high words whose whole block lies in the piece
+        whole = slice(-(-start // BLOCK), max(stop // BLOCK, -(-start // BLOCK)))
+        assert (out[whole][decided[whole]] == category).all()
+        counts[category] += BLOCK * int(decided[whole].sum())
+        # the blocks that the piece begins and ends in are not decided unless they lie in it whole
+        for edge in {start // BLOCK, (stop - 1) // BLOCK}:
+            assert not decided[edge] or whole.start <= edge < whole.stop
+
+    # every pending block cut at the boundaries of the law
+    cuts: dict[int, list[int]] = {int(h): [int(h) * BLOCK] for h in rows}
+    for start, _, _ in pieces:
+        if start and start % BLOCK:
+            cuts[start // BLOCK].append(start)
+    starts, stops, probes = [], [], []
+    for h, inside in cuts.items():
+        for start, stop in zip(inside, [*inside[1:], (h + 1) * BLOCK], strict=True):
+            starts.append(start)
+            stops.append(stop)
+            probes += [start, min(start + 1, stop - 1), stop - 1]
+    answers = second_stage(law, probes, code, dtype)
+    bounds = [stop for _, stop, _ in pieces]
+    expected = [pieces[bisect_right(bounds, word)][2] for word in probes]
+    assert answers == expected
+    for start, stop, answer in zip(starts, stops, answers[::3], strict=True):
+        counts[answer] += stop - start
+    return counts
+
+
+def codes_to_try(k: int) -> list[int]:
+    """The kernels know a code only by comparison: ends and middle stand for all, and small k is tried whole."""
+    return list(range(k)) if k <= 3 or k == 9 else [0, k // 2, k - 1]
+
+
+def law_of(k: int, epsilon: float) -> tuple[int, bool]:
+    t = response_threshold(k, epsilon, 0.0)
+    return t, response_is_uniform(k, t)
+
+
+@pytest.mark.parametrize("k", SIZES)
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_two_stages_are_the_64_bit_table(k: int, epsilon: float, isa: str) -> None:
+    t, uniform = law_of(k, epsilon)
+    law = _core.ResponseLaw(k, 0 if uniform else t, uniform, True)
+    table = reference.table(k, t) if k <= 256 else None
+    for dtype, largest in WIDTHS.items():
+        if k - 1 > largest or (dtype != np.uint8 and k <= 256 and epsilon not in (0.0, 1.0)):
+            continue
+        for code in codes_to_try(k):
+            counts = check_code(law, k, t, uniform, code, dtype)
+            row = reference.known_row(k, t, code) if table is None else table[code]
+            assert counts == [*row, 0]
+        if k <= largest:
+            assert check_code(law, k, t, uniform, k, dtype) == [*reference.uniform_row(k), 0]
+
+
+@pytest.mark.parametrize("k", [2, 3, 9, 256, 1000])
+def test_p_zero_never_errs(k: int, isa: str) -> None:
+    law = _core.ResponseLaw(k, 0, False, False)
+    for code in codes_to_try(k):
+        counts = check_code(law, k, 0, False, code, np.uint16)
+        assert counts[code] == WORDS
+
+
+@pytest.mark.parametrize("k", [2, 4, 8, 256, 1024])
+def test_p_one_in_k_is_uniform_to_the_word(k: int, isa: str) -> None:
+    t = WORDS // k  # k t = 2^64: every word redraws
+    law = _core.ResponseLaw(k, t, False, False)
+    for code in codes_to_try(k):
+        assert check_code(law, k, t, False, code, np.uint16)[:k] == [t] * k
+
+
+@pytest.mark.parametrize("k", [2, 3, 10, 4096, 4097, 70_000, 2**31 - 1, 2**31])
+@pytest.mark.parametrize("epsilon", [0.0, 1e-18, 0.7, 9.0, 30.0, 44.0])
+def test_whole_words(k: int, epsilon: float, isa: str) -> None:
+    t, uniform = law_of(k, epsilon)
+    law = _core.ResponseLaw(k, 0 if uniform else t, uniform, True)
+    share, wide = divmod(WORDS, k)
+    step = share if uniform else t
+    some = sorted(j for j in {0, 1, 2, k // 3, k // 2, k - 2, k - 1, k} if 0 <= j <= k)
+    boundaries = {j * step for j in some} | {j * share + min(j, wide) for j in some} | {wide * (share + 1)}
+    words = sorted({w for b in boundaries for w in (b - 1, b, b + 1) if 0 <= w < WORDS} | {0, WORDS - 1, 1 << 63})
+    for code in some:
+        codes = np.full(len(words), code, np.uint32)
+        law.whole(codes, np.array(words, np.uint64), codes)  # in place
+        assert codes.tolist() == [reference.decide(w, code, k, t) for w in words]
+
+
+@pytest.mark.parametrize("dtype", list(WIDTHS))
+@pytest.mark.parametrize("n", [0, 1, 63, 64, 65, 200])
+def test_a_code_outside_the_domain_is_found_wherever_it_stands(dtype: Any, n: int, isa: str) -> None:
+    law = _core.ResponseLaw(10, response_threshold(10, 1.0, 0.0), False, False)
+    high = np.arange(n, dtype=np.uint16) * 311
+    codes = (np.arange(n) % 10).astype(dtype)
+    first_stage(law, codes, high)
+    for place in {0, n // 2, n - 1} if n else set():
+        for bad in {10, 11, np.iinfo(dtype).max}:
+            broken = codes.copy()
+            broken[place] = bad
+            with pytest.raises(OutsideDomainError):
+                first_stage(law, broken, high)
+            with pytest.raises(OutsideDomainError):
+                law.whole(broken, high.astype(np.uint64), broken.copy())
+
+
+@pytest.mark.parametrize("dtype", list(WIDTHS))
+@pytest.mark.parametrize("n", [1, 63, 64, 65, 127, 128, 129, 5000])
+def test_in_place_and_every_tile_edge(dtype: Any, n: int, isa: str) -> None:
+    k = 7
+    t = response_threshold(k, 0.5, 0.0)
+    law = _core.ResponseLaw(k, t, False, False)
+    rng = np.random.default_rng(n)
+    codes = rng.integers(0, k, n).astype(dtype)
+    high = rng.integers(0, 65536, n).astype(np.uint16)
+    out, rows, _ = first_stage(law, codes, high)
+    for place in range(n):
+        settled = reference.decide_from_high(int(high[place]), int(codes[place]), k, t)
+        assert place in rows or out[place] == settled
+    again = codes.copy()
+    rows_too, trues = np.empty((2, n), np.uint32)
+    pending = law.first(again, high, again, rows_too, trues)
+    assert (again == out).all()
+    assert (rows_too[:pending] == rows).all()
+    assert (trues[:pending] == codes[rows]).all()
+
+
+def test_few_cells_are_pending() -> None:
+    """The first stage decides nearly all: at most 6 in 65,536 for each category."""
+    for k in (2, 10, 100, 1000):
+        for epsilon in (0.0, 1.0, 4.0):
+            t, uniform = law_of(k, epsilon)
+            law = _core.ResponseLaw(k, 0 if uniform else t, uniform, False)
+            _, rows, _ = first_stage(law, np.zeros(65536, np.uint16), np.arange(65536, dtype=np.uint16))
+            assert rows.size <= 6 * k + 2

@@ -9,7 +9,7 @@ from setuptools import Extension, setup
 sanitize = os.environ.get("DPFAST_SANITIZE", "")
 debug = bool(sanitize or os.environ.get("DPFAST_DEBUG"))
 
-# -ffp-contract=off and C11 keep every SIMD target's arithmetic the same; -O3 because GCC 12 does not vectorise the row loops at -O2.
+# -ffp-contract=off and C11 keep the arithmetic of all SIMD targets the same; at -O2 GCC 12 does not vectorise the row loops.
 cflags = ["-std=c11", "-ffp-contract=off", "-fvisibility=hidden", "-Wall", "-Wextra"]
 cflags += ["-O1", "-g", "-UNDEBUG"] if debug else ["-O3", "-g0", "-DNDEBUG"]
 cflags += ["-Werror"] if os.environ.get("DPFAST_WERROR") else []
@@ -32,5 +32,7 @@ directives = {
     "initializedcheck": debug,
     "wraparound": False,
     "cdivision": True,
+    "auto_pickle": False,
+    "autotestdict": False,
 }
 setup(ext_modules=cythonize([core], compiler_directives=directives))

@@ -1,4 +1,4 @@
-from typing import Any, Final
+from typing import Any, Final, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +9,7 @@ def isas() -> list[str]: ...
 def isa() -> str: ...
 def set_isa(name: str | None) -> None: ...
 
+@final
 class ResponseLaw:
     k: int
     step: int

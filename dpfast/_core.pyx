@@ -2,6 +2,7 @@
 # Status codes become errors in `check`, after the GIL is back.
 import os
 
+cimport cython
 from cpython.buffer cimport PyBUF_C_CONTIGUOUS, PyBUF_FORMAT, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
@@ -57,7 +58,8 @@ cdef extern from "remap.h" nogil:
 
 
 
-cdef class Span:
+@cython.final
+cdef class _Span:
     """A borrowed contiguous buffer of any unsigned integer type. (A fused signature would cost microseconds a call.)"""
     cdef Py_buffer view
     cdef size_t size
@@ -125,6 +127,7 @@ def set_isa(name):
     check(dpf_isa_select(encoded))
 
 
+@cython.final
 cdef class ResponseLaw:
     """The k-ary response law of `k` categories with `step` words each, or the uniform table."""
     cdef dpf_response_t law
@@ -149,8 +152,8 @@ cdef class ResponseLaw:
     def first(self, codes, const uint16_t[::1] high not None, out, uint32_t[::1] rows not None,
               uint32_t[::1] trues not None):
         """First stage; returns the number of pending cells listed in `rows` and `trues`."""
-        cdef Span source = Span(codes)
-        cdef Span target = Span(out, True)
+        cdef _Span source = _Span(codes)
+        cdef _Span target = _Span(out, True)
         cdef size_t n = source.size
         cdef int width = source.code()
         cdef size_t pending = 0
@@ -171,7 +174,7 @@ cdef class ResponseLaw:
     def settle(self, const uint16_t[::1] high not None, const uint8_t[::1] low not None,
                const uint32_t[::1] rows not None, const uint32_t[::1] trues not None, out):
         """Second stage: the pending cells `rows`, from 16 bytes of `low` each."""
-        cdef Span target = Span(out, True)
+        cdef _Span target = _Span(out, True)
         cdef size_t n = rows.shape[0]
         cdef size_t size = min(<size_t>high.shape[0], target.size)
         cdef int width = target.code()
@@ -187,8 +190,8 @@ cdef class ResponseLaw:
 
     def whole(self, codes, const uint64_t[::1] words not None, out):
         """The law from whole 64-bit words."""
-        cdef Span source = Span(codes)
-        cdef Span target = Span(out, True)
+        cdef _Span source = _Span(codes)
+        cdef _Span target = _Span(out, True)
         cdef size_t n = source.size
         cdef int width = source.code()
         cdef int status
@@ -286,9 +289,9 @@ def block_words(const uint8_t[::1] blocks not None, uint64_t[::1] words not None
 
 def remap(indices, const uint8_t[::1] validity, size_t offset, table, uint32_t null_code, out):
     """out = table[indices], null_code where the validity bitmap (None: no nulls) is 0."""
-    cdef Span source = Span(indices)
-    cdef Span entries = Span(table)
-    cdef Span target = Span(out, True)
+    cdef _Span source = _Span(indices)
+    cdef _Span entries = _Span(table)
+    cdef _Span target = _Span(out, True)
     cdef size_t n = source.size
     cdef const uint8_t *bits = NULL
     cdef int status

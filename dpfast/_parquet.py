@@ -75,9 +75,7 @@ class ParquetSource:
     def __enter__(self) -> ParquetSource:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
         self._handle.close()
 
     @property
@@ -105,19 +103,18 @@ class ParquetSource:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        # The reader takes a dot in a name for a step into a struct: such columns are neither selected nor encoded.
-        columns = None if any("." in name for name in (*names, *self.schema.names)) else list(names)
+        # The reader takes a dot in a name for a step into a struct as well, so it may give more, or encode another column.
         rows = 0
         try:
             reader = pq.ParquetFile(
                 self._handle,
                 metadata=self._footer,
-                read_dictionary=[name for name in dictionaries if "." not in name],
+                read_dictionary=list(dictionaries),
                 pre_buffer=False,
                 buffer_size=READ_BUFFER_BYTES,
             )
             for group in range(reader.num_row_groups):
-                for batch in reader.iter_batches(BATCH_ROWS, row_groups=[group], columns=columns, use_threads=False):
+                for batch in reader.iter_batches(BATCH_ROWS, row_groups=[group], columns=list(names), use_threads=False):
                     rows += batch.num_rows
                     yield batch
         except OSError as error:

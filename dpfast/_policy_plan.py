@@ -42,9 +42,7 @@ def planned_schema(columns: Mapping[str, Rule], unlisted: str, schema: pa.Schema
         raise PolicyError(f"the table has no column named {_listed(missing)}")
     without = [name for name in names if name not in columns]
     if without and unlisted == "error":
-        raise PolicyError(
-            f"the policy does not list {_listed(without)}; give each a rule, or set unlisted to 'public' or 'drop'"
-        )
+        raise PolicyError(f"the policy does not list {_listed(without)}; give each a rule, or set unlisted to 'public' or 'drop'")
     rules = [(field, columns.get(field.name, unlisted)) for field in schema]
     fields = [_planned(field, rule) for field, rule in rules if rule != "drop"]
     if not fields:

@@ -28,6 +28,7 @@ MECHANISMS = ("randomised_response",)
 ABSENT_TOP_KEYS = ("joint", "rows_per_person", "by")
 ABSENT_COLUMN_KEYS = ("edges", "distance", "loss", "matrix_file", "only", "by", "rows_per_person", "labels")
 
+
 def read_policy_file(path: str | os.PathLike[str]) -> tuple[dict[str, Rule], str]:
     """Read the rules of a policy file.
 

@@ -41,12 +41,12 @@ class Domain:
     values : list, tuple, range, Enum class, or path
         The categories, in the order that outputs and dictionaries will have: text, integers, booleans or bytes, one kind only.
         None among them makes null a category. An Enum class stands for its members' values. A path (text or PathLike) names a
-        UTF-8 file with one text a line, or a ``.json`` file holding one list.
+        UTF-8 file with one text a line, or a ``.json`` file holding one list; a byte order mark is not part of the first text.
     unknown : {"error", "randomise"}, default "error"
         What becomes of a value that is not in the domain: an `OutsideDomainError`, or an answer drawn uniformly from the
         domain, which is never worse for privacy than a known value.
     other : value, optional
-        A category of the domain that takes the place of every value outside it.
+        A category of the domain that takes the place of every value outside it, nulls included where null is no category.
 
     Attributes
     ----------
@@ -107,7 +107,7 @@ class Domain:
                 f"a domain is a list, tuple, range, Enum class or file, not {type(values).__name__}: a column is private data; "
                 "write its categories down"
             )
-        if unknown not in ("error", "randomise"):
+        if not isinstance(unknown, str) or unknown not in ("error", "randomise"):
             raise ArgumentError("unknown must be 'error' or 'randomise'")
         self.unknown = unknown
         self.values, self.kind = _canonical(values)
@@ -115,7 +115,7 @@ class Domain:
         self.digest = _digest(self.values, self.kind)
         self._index: dict[Any, int] | None = None
         self.null_code = None if self.kind == "range" else self.index.get(None)
-        self.other = other
+        self.other = None
         self.other_code = None
         if other is not None:
             if unknown == "randomise":
@@ -123,6 +123,7 @@ class Domain:
             self.other_code = self.code_of(other)
             if self.other_code is None:
                 raise DomainError("other= must be one of the values of the domain")
+            self.other = self.values[self.other_code]
 
     @classmethod
     def range(cls, k: int, *, unknown: Literal["error", "randomise"] = "error", other: Value = None) -> Domain:
@@ -165,11 +166,10 @@ class Domain:
         return self._index
 
     def code_of(self, value: Any) -> int | None:
-        """Code of one value, or None outside the domain; True is not 1 and 1.0 is not 1."""
+        """Code of one value, or None outside the domain; True is not 1 and 1.0 is not 1, an Enum member is its value."""
+        value = _plain(value)
         if value is None:
             return self.null_code
-        if isinstance(value, (np.str_, np.bytes_, np.bool_, np.integer)):
-            value = value.item()
         if _KINDS.get(type(value)) != ("int" if self.kind == "range" else self.kind):
             return None
         if self.kind == "range":
@@ -256,7 +256,8 @@ class Domain:
         if codes.size and int(codes.max()) >= self.size:
             raise ArgumentError("codes must be below the size of the domain")
         adapter = adapt(self, like, None)
-        return adapter.rebuild(np.ascontiguousarray(codes, adapter.code_type))
+        # a copy: the column may keep this memory, and the caller goes on writing to theirs
+        return adapter.rebuild(np.array(codes, adapter.code_type, order="C"))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Domain):
@@ -288,17 +289,19 @@ def outside_text(name: Any) -> str:
 
 def _canonical(values: Sequence[Value] | range) -> tuple[tuple[Value, ...] | range, Kind]:
     """Check values and settle their kind; a list equal to 0 .. k-1 is the range."""
-    size = len(values)
+    try:
+        size = len(values)
+    except OverflowError:  # a range of 2^63 values and more
+        size = SIZE_MAX + 1
     if size == 0:
         raise DomainError("a domain needs at least one value")
     if size > SIZE_MAX:
         raise DomainError("a domain has at most 2**31 values")
     if isinstance(values, range):
         return (values, "range") if values == range(size) else _canonical(list(values))
-    plain = [v.item() if isinstance(v, (np.str_, np.bytes_, np.bool_, np.integer)) else v for v in values]
-    plain = [v.value if isinstance(v, enum.Enum) else v for v in plain]
+    plain = [_plain(v) for v in values]
     kinds = {_KINDS.get(type(v)) for v in plain if v is not None}
-    if None in kinds or any(isinstance(v, float) for v in plain):
+    if None in kinds:
         raise DomainError("domain values must be text, integers, booleans, bytes or None; for numbers, cut them into bins first")
     if len(kinds) > 1:
         raise DomainError("domain values must be of one kind (and None): a column holds one type")
@@ -312,7 +315,25 @@ def _canonical(values: Sequence[Value] | range) -> tuple[tuple[Value, ...] | ran
             return range(size), "range"
         if not all(v is None or -(1 << 63) <= cast(int, v) < 1 << 64 for v in plain):
             raise DomainError("integer values must fit 64 bits")
+    if kind == "text" and not all(v is None or _is_unicode(cast(str, v)) for v in plain):
+        raise DomainError("a text of the domain is not valid Unicode")
     return tuple(plain), kind
+
+
+def _plain(value: Any) -> Any:
+    """The Python value of a numpy scalar or Enum member; anything else as it is."""
+    if isinstance(value, enum.Enum):
+        value = value.value
+    return value.item() if isinstance(value, (np.str_, np.bytes_, np.bool_, np.integer)) else value
+
+
+def _is_unicode(text: str) -> bool:
+    """Whether a text can be written down: halves of a surrogate pair cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _digest(values: tuple[Value, ...] | range, kind: Kind) -> bytes:
@@ -340,12 +361,14 @@ def _update(state: hashlib.blake2b, tag: bytes, payload: bytes) -> None:
 def _read(path: Path) -> list[Value]:
     """Values of a domain file: a JSON list, or one text a line with nothing stripped but the line end."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError:
         raise FileError(f"domain file '{path}' is not UTF-8 text") from None
     except OSError as error:
         raise FileError(f"cannot read domain file '{path}': {error.strerror}") from None
-    if path.suffix != ".json":
+    except ValueError:  # a NUL in the path
+        raise FileError("the path of a domain file holds a NUL character") from None
+    if path.suffix.lower() != ".json":
         lines = text.split("\n")
         if lines[-1] == "":
             lines.pop()
@@ -357,6 +380,8 @@ def _read(path: Path) -> list[Value]:
         values = json.loads(text)
     except json.JSONDecodeError as error:
         raise DomainError(f"domain file '{path}' is not JSON: {error.msg} in line {error.lineno}") from None
+    except (ValueError, RecursionError):  # an integer of thousands of digits; brackets within brackets
+        raise DomainError(f"domain file '{path}' must hold one JSON list of texts, integers, booleans or null") from None
     if not isinstance(values, list):
         raise DomainError(f"domain file '{path}' must hold one JSON list")
     return values

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from dpfast.errors import ArgumentTypeError, IdError
+from dpfast.columns.base import check_structure
+from dpfast.errors import ArgumentTypeError, CorruptDataError, IdError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,6 +27,7 @@ TAG_INTEGER: Final = 1  # 2: an integer of 2^63 and more
 TAG_TEXT: Final = 3
 TAG_BYTES: Final = 4
 TAG_TUPLE: Final = 5
+_USE = "use integers, text, binary or UUID"
 DENSE_SPAN: Final = 8  # a table of flags pays where identifiers span at most this many times their number
 
 
@@ -89,6 +91,8 @@ def prepare_ids(ids: Any, n_rows: int | None = None, *, unique: bool = True) -> 
         Null or repeated identifiers, or another number of them than rows.
     ArgumentTypeError
         A type that cannot identify.
+    CorruptDataError
+        A dictionary index outside its dictionary, or offsets outside their data.
     """
     if isinstance(ids, IdColumn):
         column = ids
@@ -105,44 +109,84 @@ def prepare_ids(ids: Any, n_rows: int | None = None, *, unique: bool = True) -> 
 
 
 def _encode(ids: Any) -> IdColumn:
-    if isinstance(ids, np.ndarray) and ids.ndim == 1 and ids.dtype.kind in "iu":
+    if not isinstance(ids, np.ndarray):
+        import pyarrow as pa
+
+        if isinstance(ids, (pa.Array, pa.ChunkedArray)):
+            return _encode_arrow(ids)
+        raise ArgumentTypeError(f"ids are a 1-D numpy array, a pyarrow array or a tuple of them, not {type(ids).__name__}")
+    if ids.ndim != 1:
+        raise ArgumentTypeError(f"ids have {ids.ndim} dimensions; identifiers have one")
+    if isinstance(ids, np.ma.MaskedArray):
+        raise ArgumentTypeError("ids are a masked array, which may hide some; identifiers have no gaps")
+    if ids.dtype.kind in "iu":
         wide = np.int64 if ids.dtype.kind == "i" else np.uint64
-        return IdColumn(np.ascontiguousarray(ids, wide), None, TAG_INTEGER)
-    array = _arrow(ids)
+        return IdColumn(np.require(ids, wide, ["C", "A"]), None, TAG_INTEGER)
+    if ids.dtype.kind in "USO":
+        return _encode_objects(ids.tolist())
+    raise ArgumentTypeError(f"ids of dtype {ids.dtype} cannot identify rows; {_USE}")
+
+
+def _encode_objects(values: list[Any]) -> IdColumn:
+    import pyarrow as pa
+
+    values = [v.item() if isinstance(v, (np.str_, np.bytes_, np.integer)) else v for v in values]
+    kinds = {type(v) for v in values}
+    if type(None) in kinds or any(kind.__name__ in ("NAType", "NaTType") for kind in kinds):
+        raise IdError("an identifier is null")
+    if any(issubclass(kind, (float, np.floating)) for kind in kinds):
+        raise ArgumentTypeError(f"ids hold floats, which cannot identify rows; {_USE}")
+    if len(kinds) > 1 or not kinds <= {str, bytes, int, uuid.UUID}:
+        raise ArgumentTypeError(f"ids hold objects of several types, or of one that cannot identify; {_USE} throughout")
+    if kinds == {int}:
+        try:
+            return _encode(np.array(values, np.int64 if min(values) < 0 else np.uint64))
+        except OverflowError:
+            raise IdError("integer ids must all fit 64 bits, with a sign or without") from None
+    if kinds == {uuid.UUID}:
+        values = [v.bytes for v in values]
+    try:
+        return _encode_arrow(pa.array(values, pa.large_binary() if kinds & {bytes, uuid.UUID} else pa.large_string()))
+    except UnicodeEncodeError:
+        raise IdError("an identifier is not valid Unicode text") from None
+
+
+def _encode_arrow(ids: pa.Array | pa.ChunkedArray) -> IdColumn:
     import pyarrow as pa
     import pyarrow.types as t
 
-    if array.null_count or (t.is_dictionary(array.type) and array.dictionary.null_count):
+    chunks = [_plain(chunk) for chunk in (ids.chunks if isinstance(ids, pa.ChunkedArray) else [ids])]
+    # a column without chunks has a type all the same
+    array = pa.concat_arrays(chunks or [_plain(pa.array([], ids.type))]) if len(chunks) != 1 else chunks[0]
+    if array.null_count:
         raise IdError("an identifier is null")
-    if t.is_dictionary(array.type):
-        array = array.dictionary.take(array.indices)
     if t.is_integer(array.type):
         return _encode(array.to_numpy(zero_copy_only=False))
-    if t.is_string(array.type) or t.is_large_string(array.type) or array.type == pa.string_view():
-        return IdColumn(*_buffers(array.cast(pa.large_string())), TAG_TEXT)
-    if t.is_binary(array.type) or t.is_large_binary(array.type) or t.is_fixed_size_binary(array.type):
-        return IdColumn(*_buffers(array.cast(pa.large_binary())), TAG_BYTES)
-    raise ArgumentTypeError(f"ids of type {array.type} cannot identify rows; use integers, text, binary or UUID")
+    if array.type == pa.large_string():
+        return IdColumn(*_buffers(array), TAG_TEXT)
+    if array.type == pa.large_binary():
+        return IdColumn(*_buffers(array), TAG_BYTES)
+    raise ArgumentTypeError(f"ids of type {ids.type} cannot identify rows; {_USE}")
 
 
-def _arrow(ids: Any) -> pa.Array:
+def _plain(chunk: pa.Array) -> pa.Array:
+    """A chunk without extension, dictionary or short offsets; each chunk is read by its own dictionary."""
     import pyarrow as pa
+    import pyarrow.types as t
 
-    if isinstance(ids, pa.ChunkedArray):
-        ids = ids.combine_chunks() if ids.num_chunks != 1 else ids.chunk(0)
-    if isinstance(ids, pa.ExtensionArray):
-        ids = ids.storage
-    if isinstance(ids, pa.Array):
-        return ids
-    if isinstance(ids, np.ndarray) and ids.ndim == 1 and ids.dtype.kind in "USO":
-        values = ids.tolist()
-        if any(isinstance(value, float) for value in values):
-            raise ArgumentTypeError("ids hold floats, which cannot identify rows; use integers, text, binary or UUID")
+    if isinstance(chunk, pa.ExtensionArray):
+        chunk = chunk.storage
+    if t.is_dictionary(chunk.type):
+        check_structure(chunk.indices)
         try:
-            return pa.array([v.bytes if isinstance(v, uuid.UUID) else v for v in values])
-        except pa.ArrowException:
-            raise ArgumentTypeError("ids mix types; use integers, text, binary or UUID throughout") from None
-    raise ArgumentTypeError(f"ids are a 1-D numpy array, a pyarrow array or a tuple of them, not {type(ids).__name__}")
+            return _plain(chunk.dictionary).take(chunk.indices)
+        except pa.ArrowIndexError:
+            raise CorruptDataError("a dictionary index of ids points outside its dictionary") from None
+    check_structure(chunk)
+    if t.is_string(chunk.type) or t.is_large_string(chunk.type) or chunk.type == pa.string_view():
+        return chunk.cast(pa.large_string())
+    binary = t.is_binary(chunk.type) or t.is_large_binary(chunk.type) or t.is_fixed_size_binary(chunk.type)
+    return chunk.cast(pa.large_binary()) if binary or chunk.type == pa.binary_view() else chunk
 
 
 def _tuple_ids(parts: tuple[Any, ...]) -> IdColumn:

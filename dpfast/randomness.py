@@ -22,27 +22,23 @@ The guarantee is as strong as AES-256 and BLAKE2b as pseudo-random functions and
 
 from __future__ import annotations
 
-import base64
-import binascii
 import hashlib
 import os
-import stat
 import threading
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, TypeAlias
 
 import numpy as np
 
-from dpfast.errors import ArgumentError, ArgumentTypeError, EntropyError, FileError
+from dpfast.errors import ArgumentError, ArgumentTypeError, EntropyError
+from dpfast.keys import KEY_BYTES, resolve_key
 from dpfast.words import IdCells, RowCells
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["STREAM_VERSION", "Stream", "resolve_key"]
+__all__ = ["STREAM_VERSION", "Stream"]
 
 STREAM_VERSION: Final = 1
-KEY_BYTES: Final = 32
 ROWS_MAX: Final = 1 << 60  # the byte address of a row, 8 bytes a row, stays below 2^64
 
 Column: TypeAlias = "str | tuple[str, ...] | None"
@@ -67,71 +63,11 @@ def _process() -> tuple[int, int]:
 def _entropy() -> bytes:
     try:
         key = os.urandom(KEY_BYTES)
-    except (OSError, NotImplementedError) as error:
+    except (OSError, RuntimeError) as error:  # RuntimeError: a platform without a source of entropy
         raise EntropyError("the operating system gave no entropy; nothing was drawn") from error
     if len(key) != KEY_BYTES:
         raise EntropyError("the operating system gave too little entropy; nothing was drawn")
     return key
-
-
-def resolve_key(key: bytes | str | os.PathLike[str]) -> bytes:
-    """Turn any accepted form of a key into its 32 bytes.
-
-    Parameters
-    ----------
-    key : bytes, str or path
-        32 bytes; or the path of a key file that only its owner can read, holding 32 raw bytes or their base64; or
-        ``"env:NAME"``, an environment variable holding base64.
-
-    Returns
-    -------
-    bytes
-        32 bytes.
-
-    Raises
-    ------
-    ArgumentTypeError, ArgumentError, FileError
-        Wrong type; wrong length or encoding, or a missing variable; a file that is missing or open to others. No text shows
-        any part of a key.
-
-    Examples
-    --------
-    >>> len(resolve_key(bytes(range(32))))
-    32
-    """
-    if isinstance(key, (bytes, bytearray, memoryview)):
-        raw = bytes(key)
-        if len(raw) != KEY_BYTES:
-            raise ArgumentError("key must have exactly 32 bytes; make one with `dpfast keygen` or os.urandom(32)")
-        return raw
-    if isinstance(key, str) and key.startswith("env:"):
-        name = key.removeprefix("env:")
-        if name not in os.environ:
-            raise ArgumentError(f"environment variable {name} is not set; it should hold the key in base64")
-        return _decode_key(os.environ[name].encode(), f"environment variable {name}")
-    if not isinstance(key, (str, os.PathLike)):
-        raise ArgumentTypeError("key must be 32 bytes, the path of a key file, or 'env:NAME'")
-    path = Path(key)
-    try:
-        with path.open("rb") as file:
-            if os.fstat(file.fileno()).st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-                raise FileError(f"key file '{path}' can be read by others; run: chmod 600 '{path}'")
-            text = file.read(4 * KEY_BYTES)
-    except FileError:
-        raise
-    except OSError as error:
-        raise FileError(f"cannot read key file '{path}': {error.strerror}") from None
-    return text if len(text) == KEY_BYTES else _decode_key(text, f"key file '{path}'")
-
-
-def _decode_key(text: bytes, place: str) -> bytes:
-    try:
-        raw = base64.b64decode(text.strip(), validate=True)
-    except binascii.Error:
-        raw = b""
-    if len(raw) != KEY_BYTES:
-        raise ArgumentError(f"{place} does not hold 32 bytes in base64; make a key with `dpfast keygen`")
-    return raw
 
 
 def _field(value: bytes) -> bytes:
@@ -261,10 +197,12 @@ class Stream:
 
     @property
     def secure(self) -> bool:
+        """Whether the noise is as secret as its key: False for `Stream.insecure` only."""
         return self.kind != "insecure"
 
     @property
     def fingerprint(self) -> str | None:
+        """A digest that tells keys apart without revealing them; None for a fresh stream."""
         if self.kind == "fresh":
             return None
         return hashlib.blake2b(self._key, digest_size=16, person=b"dpfast/print").hexdigest()
@@ -300,7 +238,31 @@ class Stream:
         return bound
 
     def rows(self, column: Column, digest: bytes, n_rows: int) -> RowCells:
-        """Reserve the next `n_rows` cells of a column and mechanism."""
+        """Reserve the next cells of a column and mechanism; for those who write mechanisms of their own.
+
+        Parameters
+        ----------
+        column : str, tuple of str, or None
+            Name of the column; with a key not None.
+        digest : bytes
+            32 bytes that identify the mechanism.
+        n_rows : int
+            How many rows; they count as used from now on.
+
+        Returns
+        -------
+        RowCells
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentError
+
+        Examples
+        --------
+        >>> cells = Stream.insecure(1).rows("origin", bytes(32), 1000)
+        >>> cells.reader(0, whole=False).high(2).tolist()
+        [17113, 29309]
+        """
         self._check_process()
         subkey = self._subkey("row", column, digest)
         with self._lock:
@@ -311,7 +273,27 @@ class Stream:
         return RowCells(subkey, first)
 
     def ids(self, column: Column, digest: bytes) -> IdCells:
-        """Return the cells of a column and mechanism that are addressed by identifier."""
+        """Return the cells of a column and mechanism that are addressed by identifier instead of row.
+
+        Parameters
+        ----------
+        column : str, tuple of str, or None
+        digest : bytes
+            32 bytes that identify the mechanism.
+
+        Returns
+        -------
+        IdCells
+
+        Raises
+        ------
+        ArgumentTypeError
+            The stream is fresh: permanent noise needs a key.
+
+        Examples
+        --------
+        >>> cells = Stream(key=bytes(32), context="members").ids("origin", bytes(32))
+        """
         self._check_process()
         if self.kind == "fresh":
             raise ArgumentTypeError("ids= makes noise permanent and so needs a keyed stream: Stream(key=, context=)")

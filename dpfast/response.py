@@ -24,6 +24,7 @@ import numpy as np
 from dpfast import _core
 from dpfast.domain import Domain
 from dpfast.errors import ArgumentError, ArgumentTypeError
+from dpfast.mechanism import Mechanism
 from dpfast.privacy import (
     WORD_RANGE,
     check_delta,
@@ -34,13 +35,11 @@ from dpfast.privacy import (
     response_threshold,
 )
 from dpfast.randomness import STREAM_VERSION
-from dpfast.sanitise import count_codes, sanitise_column
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from dpfast.estimate import Estimate
-    from dpfast.randomness import Stream
 
 __all__ = ["RandomisedResponse"]
 
@@ -48,7 +47,7 @@ CERTIFICATE_FORMAT: Final = 1
 TABLE_MAX: Final = 4096  # the largest k whose table is written out
 
 
-class RandomisedResponse:
+class RandomisedResponse(Mechanism):
     """Answer each row truthfully or with a category drawn uniformly: k-ary randomised response, the optimal parent.
 
     Parameters
@@ -124,6 +123,13 @@ class RandomisedResponse:
 
     @property
     def keep_probability(self) -> Fraction:
+        """Exact probability that a row keeps its category, by chance redraws included: 1 - (k-1) t / 2^64, or 1/k if uniform.
+
+        Examples
+        --------
+        >>> RandomisedResponse([False, True], epsilon=0.0).keep_probability
+        Fraction(1, 2)
+        """
         k = self.domain.size
         return Fraction(1, k) if self.is_uniform else 1 - Fraction((k - 1) * self.threshold, WORD_RANGE)
 
@@ -241,130 +247,6 @@ class RandomisedResponse:
             raise ArgumentError("n_rows must not be negative")
         return float(int(n_rows) * (1 - self.keep_probability))
 
-    def sanitise(
-        self,
-        column: Any,
-        *,
-        rng: Stream | None = None,
-        ids: Any = None,
-        column_name: str | tuple[str, ...] | None = None,
-        threads: int | None = None,
-        out: Any = None,
-    ) -> Any:
-        """Randomise every row of a column.
-
-        Parameters
-        ----------
-        column : ndarray, pyarrow Array or ChunkedArray, shape (n_rows,)
-            Values of the domain: integers, text, booleans, bytes, or a dictionary of them. Read-only memory, memory maps and
-            slices are fine; not modified.
-        rng : Stream, optional
-            Default: a fresh stream, new entropy for this call.
-        ids : ndarray, pyarrow array, or tuple of them, shape (n_rows,), optional
-            Public identifiers, unique within a table: noise becomes **permanent**, a function of key, context, column,
-            mechanism, identifier and true value. Releasing unchanged rows again then costs nothing; each further distinct
-            value of an identifier costs epsilon again, and that it changed is visible. Needs a keyed stream.
-        column_name : str, required with a keyed stream
-            Keeps the noise of two columns apart.
-        threads : int, optional
-            Default: the processors this process may use. The result does not depend on it.
-        out : ndarray, optional
-            Where a numpy column's answers go; may be `column` itself. After an error its content is not defined.
-
-        Returns
-        -------
-        ndarray, pyarrow Array or ChunkedArray, shape (n_rows,)
-            Same container and logical type; a dictionary has the declared domain, in order, with the narrowest index.
-
-        Raises
-        ------
-        ArgumentTypeError, ArgumentError, IdError
-            Before any value is read or drawn.
-        OutsideDomainError
-            A value outside the domain under ``unknown="error"``.
-        CorruptDataError
-            A dictionary index outside its dictionary.
-        EntropyError
-
-        Notes
-        -----
-        **Privacy guarantee.** One release is (`epsilon`, `delta`)-private for neighbours that differ in one row; the number
-        of rows is public. Every call spends anew, except under ids as said. **Exactness.** The law is the integer `table`.
-        **Cost.** O(n_rows); about 0.6 ns a row for uint8 codes on one thread, half of it AES-256.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from dpfast import RandomisedResponse, Stream
-        >>> mechanism = RandomisedResponse(range(4), epsilon=1.0)
-        >>> column = np.zeros(8, np.uint8)
-        >>> mechanism.sanitise(column, rng=Stream.insecure(7)).dtype
-        dtype('uint8')
-        """
-        return sanitise_column(
-            self.domain,
-            self.law,
-            self.digest,
-            column,
-            rng=rng,
-            ids=ids,
-            column_name=column_name,
-            threads=threads,
-            out=out,
-        )
-
-    def estimate(
-        self,
-        sanitised_column: Any,
-        *,
-        method: Literal["inverse"] = "inverse",
-        population: bool = True,
-        confidence: float = 0.95,
-        simultaneous: bool = False,
-    ) -> Estimate:
-        """Estimate the true frequencies from a sanitised column; costs no privacy.
-
-        Parameters
-        ----------
-        sanitised_column : ndarray, pyarrow Array or ChunkedArray, shape (n_rows,)
-            What `sanitise` returned.
-        method : {"inverse"}
-            The unbiased estimator (c_j/n - p)/g, g = 1 - k p; entries may be negative.
-        population : bool, default True
-            True: uncertainty about the population the rows were drawn from. False: about these rows only.
-        confidence : float, default 0.95
-        simultaneous : bool, default False
-            Whether all k intervals hold together (Bonferroni).
-
-        Returns
-        -------
-        Estimate
-
-        Raises
-        ------
-        ArgumentTypeError, ArgumentError
-        OutsideDomainError
-            The column cannot be an answer of this mechanism.
-
-        Notes
-        -----
-        Post-processing: no privacy cost. Cost: O(n_rows + k). Section on estimation: the inverse of P = g I + p J.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from dpfast import RandomisedResponse, Stream
-        >>> mechanism = RandomisedResponse(["a", "b"], epsilon=3.0)
-        >>> answers = mechanism.sanitise(np.repeat(["a", "b"], [900, 100]), rng=Stream.insecure(1))
-        >>> low, high = mechanism.estimate(answers).interval[0]
-        >>> bool(low < 0.9 < high)
-        True
-        """
-        counts = count_codes(self.domain, sanitised_column)
-        return self.estimate_counts(
-            counts, method=method, population=population, confidence=confidence, simultaneous=simultaneous
-        )
-
     def estimate_counts(
         self,
         counts: ArrayLike,
@@ -381,7 +263,7 @@ class RandomisedResponse:
         counts : array of int, shape (k,)
             How often each category was answered, in the order of the domain.
         method, population, confidence, simultaneous
-            As for `estimate`.
+            As for `estimate`. "inverse" is (c_j/n - p)/g with g = 1 - k p, the inverse of P = g I + p J.
 
         Returns
         -------
@@ -422,7 +304,7 @@ class RandomisedResponse:
         Examples
         --------
         >>> RandomisedResponse(range(2), epsilon=1.0).certificate()["threshold"]
-        4961093896337042178
+        4961093570831980854
         """
         domain = self.domain
         return {

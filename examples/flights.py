@@ -73,7 +73,7 @@ def main() -> int:
     print(f"   {source}: {about.num_rows:,} rows, {about.num_columns} columns, {size(source)}\n")
 
     print(f"2. The policy: {POLICY.name}, beside it the public domains of its columns")
-    print("".join(f"   | {line}\n" for line in POLICY.read_text(encoding="utf-8").splitlines()))
+    print("".join(f"   | {line}".rstrip() + "\n" for line in POLICY.read_text(encoding="utf-8").splitlines()))
     policy = dpfast.Policy.load(POLICY)
     fits = policy.check(source).ok
     print(f"   Every value of the data is in its declared domain: {'yes' if fits else 'NO'}")

@@ -70,9 +70,7 @@ def _estimate(options: argparse.Namespace) -> int:
     for number, (name, estimate) in enumerate(columns.items()):
         if number:
             print()
-        figures = zip(
-            estimate.values, shares[name], estimate.frequency, estimate.standard_error, estimate.interval, strict=True
-        )
+        figures = zip(estimate.values, shares[name], estimate.frequency, estimate.standard_error, estimate.interval, strict=True)
         print_table(
             [name, "sanitised", "estimated", "error", f"{100 * options.confidence:g} % interval"],
             [

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpfast.columns.base import code_type, integer_codes, refuse
+from dpfast.columns.base import IntegerCodes, code_type, refuse
 from dpfast.errors import ArgumentError, ArgumentTypeError
 
 if TYPE_CHECKING:
@@ -45,7 +45,12 @@ def adapt_array(domain: Domain, column: NDArray[Any], name: Any) -> ArrayColumn:
         if domain.kind == "range" and domain.other is None and column.dtype.isnative and column.itemsize < 8:
             return CodeColumn(domain, column)
         return IntegerColumn(domain, column)
-    return BooleanColumn(domain, column) if kind == "b" else TextColumn(domain, column)
+    if kind == "b":
+        return BooleanColumn(domain, column)
+    end = "\0" if kind == "U" else b"\0"
+    if any(v.endswith(end) for v in domain.values):  # type: ignore[union-attr, arg-type]
+        refuse(name, f"has dtype {column.dtype}, which drops the NULs that end a value of its domain; use pyarrow or objects")
+    return TextColumn(domain, column)
 
 
 class ArrayColumn(ABC):
@@ -113,15 +118,17 @@ class CodeColumn(ArrayColumn):
         return values.view(self.code_type)
 
     def tile(self, start: int, stop: int, scratch: NDArray[Any]) -> NDArray[Any]:
-        return np.ascontiguousarray(self._codes[start:stop])
+        return np.require(self._codes[start:stop], requirements=["C", "A"])
 
     def answers(self, out: Any) -> NDArray[Any]:
         if out is None:
             return np.empty(self.n_rows, self.code_type)
         self.check_out(out)
-        # strided memory is filled at the end, from contiguous answers; so is memory that overlaps the input out of step
-        aligned = out.ctypes.data == self.column.ctypes.data and out.strides == self.column.strides
-        usable = out.flags.c_contiguous and (aligned or not np.may_share_memory(out, self.column))
+        # strided or misaligned memory is filled at the end, from contiguous answers; so is memory that overlaps the input
+        # out of step
+        in_step = out.ctypes.data == self.column.ctypes.data and out.strides == self.column.strides
+        whole = out.flags.c_contiguous and out.flags.aligned
+        usable = whole and (in_step or not np.may_share_memory(out, self.column))
         return out.view(self.code_type) if usable else np.empty(self.n_rows, self.code_type)
 
     def rebuild(self, codes: NDArray[Any], out: Any = None) -> Any:
@@ -135,8 +142,12 @@ class CodeColumn(ArrayColumn):
 class IntegerColumn(ArrayColumn):
     """Integers of any width and byte order."""
 
+    def __init__(self, domain: Domain, column: NDArray[Any]) -> None:
+        super().__init__(domain, column)
+        self._codes_of = IntegerCodes(domain, self.code_type)
+
     def lookup(self, values: NDArray[Any]) -> NDArray[Any]:
-        return integer_codes(self.domain, values.astype(values.dtype.newbyteorder("="), copy=False), self.code_type)
+        return self._codes_of(values.astype(values.dtype.newbyteorder("="), copy=False))
 
     def values_of(self, codes: NDArray[Any]) -> NDArray[Any]:
         if self.domain.kind == "range":
@@ -146,8 +157,9 @@ class IntegerColumn(ArrayColumn):
 
 class BooleanColumn(ArrayColumn):
     def lookup(self, values: NDArray[Any]) -> NDArray[Any]:
-        codes = [self.domain.index.get(value, self.domain.size) for value in (False, True)]
-        return np.array(codes, self.code_type)[values.view(np.uint8)]
+        no, yes = (self.code_type.type(self.domain.index.get(value, self.domain.size)) for value in (False, True))
+        codes: NDArray[Any] = np.where(values, yes, no)  # any byte but 0 is true, as numpy has it
+        return codes
 
 
 class TextColumn(ArrayColumn):
@@ -162,12 +174,14 @@ class TextColumn(ArrayColumn):
 
 
 class ObjectColumn(ArrayColumn):
-    """Python objects; None and NaN are null, and whatever is not of the domain's kind is outside it."""
+    """Python objects; None, NaN and pandas' NA and NaT are null, and whatever is not of the domain's kind is outside it."""
 
     def lookup(self, values: NDArray[Any]) -> NDArray[Any]:
         return _lookup_objects(self.domain, values.tolist(), self.code_type)
 
     def values_of(self, codes: NDArray[Any]) -> NDArray[Any]:
+        if self.domain.kind == "range":
+            return codes.astype(object)
         values: NDArray[Any] = np.empty(self.domain.size, object)
         values[:] = self.domain.values
         return np.take(values, codes)
@@ -186,7 +200,13 @@ def _lookup_objects(domain: Domain, values: list[Any], dtype: np.dtype[Any]) -> 
 
 
 def _code(domain: Domain, value: Any, outside: int, null: int) -> int:
-    if value is None or (isinstance(value, float) and value != value):
+    if _is_null(value):
         return null
     code = domain.code_of(value)
     return outside if code is None else code
+
+
+def _is_null(value: Any) -> bool:
+    # pandas' singletons are known by their names: pandas is not imported for them, and NA answers no question about itself
+    nan = isinstance(value, (float, np.floating)) and bool(value != value)
+    return value is None or nan or type(value).__name__ in ("NAType", "NaTType")

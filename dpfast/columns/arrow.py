@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from dpfast import _core
-from dpfast.columns.base import arrow_values, check_arrow_type, code_type, integer_codes, output_arrow_type, refuse
+from dpfast.columns.base import (
+    IntegerCodes,
+    arrow_values,
+    check_arrow_type,
+    check_structure,
+    code_type,
+    output_arrow_type,
+    refuse,
+)
 from dpfast.errors import ArgumentTypeError
 
 if TYPE_CHECKING:
@@ -22,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["ArrowColumn"]
 
 
+_SHORT = (pa.string(), pa.binary())
 _TAKEABLE = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}  # views cannot be taken from
 
 
@@ -49,6 +58,16 @@ class ArrowColumn:
             self.code_type = max(self.code_type, np.dtype(f"u{width}"), key=lambda dtype: dtype.itemsize)
         self._ends = list(accumulate(len(chunk) for chunk in self.chunks))
         self._tables: dict[int, NDArray[Any]] = {}
+        self._integers = IntegerCodes(domain, self.code_type)
+        if self.value_type in _SHORT and not self.dictionary:
+            self._check_room(name)
+
+    def _check_room(self, name: Any) -> None:
+        """32-bit offsets must hold whatever the answers turn out to be: an overflow would depend on the data."""
+        values = (v.encode() if isinstance(v, str) else v for v in self.domain.values if v is not None)
+        longest = max(len(cast(bytes, v)) for v in values)
+        if longest * max((len(chunk) for chunk in self.chunks), default=0) >= 1 << 31:
+            refuse(name, f"has type {self.type}, whose 2 GiB a chunk may be too little for its domain; use large_{self.type}")
 
     def tile(self, start: int, stop: int, scratch: NDArray[Any]) -> NDArray[Any]:
         row = start
@@ -86,12 +105,14 @@ class ArrowColumn:
         if table is None:
             table = self._tables[number] = np.ascontiguousarray(self._codes_of(part.dictionary))
         indices = part.indices
+        check_structure(indices)
         unsigned = np.dtype(f"u{indices.type.bit_width // 8}")
         _core.remap(_values(indices, unsigned), _bitmap(indices), indices.offset, table, self.null, out)
 
     def _codes_of(self, array: pa.Array) -> NDArray[Any]:
         """Codes of an array of plain values; k outside the domain, or that of other=."""
         domain = self.domain
+        check_structure(array)
         if domain.kind in ("text", "bytes"):
             codes = self._find(array)
         else:
@@ -99,7 +120,7 @@ class ArrowColumn:
                 two = [domain.index.get(value, domain.size) for value in (False, True)]
                 codes = np.array(two, self.code_type)[_values(array.cast(pa.uint8()), np.dtype(np.uint8))]
             else:
-                codes = integer_codes(domain, _values(array, np.dtype(array.type.to_pandas_dtype())), self.code_type)
+                codes = self._integers(_values(array, np.dtype(array.type.to_pandas_dtype())))
             if array.null_count:
                 codes[array.is_null().to_numpy(zero_copy_only=False)] = domain.size if domain.null_code is None else self.null
         if domain.other_code is not None:
@@ -146,7 +167,7 @@ def _values(array: pa.Array, dtype: np.dtype[Any]) -> NDArray[Any]:
     data = array.buffers()[1]
     if data is None or len(array) == 0:
         return np.zeros(len(array), dtype)
-    return np.frombuffer(data, dtype, len(array), array.offset * dtype.itemsize)
+    return np.require(np.frombuffer(data, dtype, len(array), array.offset * dtype.itemsize), requirements="A")
 
 
 def _bitmap(array: pa.Array) -> NDArray[np.uint8] | None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import numpy as np
 
-from dpfast.errors import ArgumentTypeError
+from dpfast.errors import ArgumentTypeError, CorruptDataError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -14,7 +14,17 @@ if TYPE_CHECKING:
 
     from dpfast.domain import Domain
 
-__all__ = ["ColumnAdapter", "check_arrow_type", "clip_codes", "code_type", "integer_codes", "output_arrow_type", "refuse"]
+__all__ = [
+    "ColumnAdapter",
+    "IntegerCodes",
+    "arrow_values",
+    "check_arrow_type",
+    "check_structure",
+    "clip_codes",
+    "code_type",
+    "output_arrow_type",
+    "refuse",
+]
 
 
 class ColumnAdapter(Protocol):
@@ -48,21 +58,26 @@ def clip_codes(codes: NDArray[Any], k: int) -> NDArray[Any]:
     return np.minimum(codes, codes.dtype.type(k)) if k <= np.iinfo(codes.dtype).max else codes
 
 
-def integer_codes(domain: Domain, values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Codes of integers of any native width; k outside the domain."""
-    wide = values.astype(np.int64 if values.dtype.kind == "i" else np.uint64, copy=False)
-    if domain.kind == "range":
-        # a negative integer is at least 2^63 as its unsigned twin, and so outside every range
-        return np.minimum(wide.view(np.uint64), np.uint64(domain.size)).astype(dtype)
-    limits = np.iinfo(wide.dtype)
-    known = sorted((v, c) for v, c in domain.index.items() if v is not None and limits.min <= v <= limits.max)
-    codes = np.full(values.size, domain.size, dtype)
-    if known:
-        keys = np.array([v for v, _ in known], wide.dtype)
+class IntegerCodes:
+    """Codes of integers of any native width; k outside the domain. The sorted values are kept from one tile to the next."""
+
+    def __init__(self, domain: Domain, dtype: np.dtype[Any]) -> None:
+        self.domain = domain
+        self.dtype = dtype
+        self._known: tuple[NDArray[Any], NDArray[Any]] | None = None
+
+    def __call__(self, values: NDArray[Any]) -> NDArray[Any]:
+        wide = values.astype(np.int64 if values.dtype.kind == "i" else np.uint64, copy=False)
+        if self.domain.kind == "range":
+            # a negative integer is at least 2^63 as its unsigned twin, and so outside every range
+            return np.minimum(wide.view(np.uint64), np.uint64(self.domain.size)).astype(self.dtype)
+        known = self._known
+        if known is None:  # two threads may both sort: the same arrays
+            pairs = sorted((v, c) for v, c in self.domain.index.items() if v is not None)  # they fit: the type was checked
+            known = self._known = np.array([v for v, _ in pairs], wide.dtype), np.array([c for _, c in pairs], self.dtype)
+        keys, codes = known
         places = np.minimum(np.searchsorted(keys, wide), keys.size - 1)
-        hits = keys[places] == wide
-        codes[hits] = np.array([c for _, c in known], dtype)[places[hits]]
-    return codes
+        return np.where(keys[places] == wide, codes[places], self.dtype.type(self.domain.size))
 
 
 _ARROW_KINDS = {"text": "text", "bytes": "binary", "int": "integer", "range": "integer", "bool": "boolean"}
@@ -88,9 +103,23 @@ def check_arrow_type(domain: Domain, column_type: pa.DataType, name: Any) -> Non
         hint = "; cut numbers into bins first" if t.is_floating(value_type) else ""
         refuse(name, f"has type {column_type}, but its domain declares {kind} values{hint}")
     try:
-        arrow_values(domain, value_type)
+        if domain.kind == "range":  # judged by its end: it may have 2^31 values
+            pa.array([domain.size - 1], value_type)
+        else:
+            arrow_values(domain, value_type)
     except (pa.ArrowInvalid, OverflowError):
         refuse(name, f"has type {column_type}, which cannot hold all values of its domain")
+
+
+def check_structure(array: pa.Array) -> None:
+    """Refuse an array whose buffers are shorter than it says, or whose offsets leave them; bytes are looked at, not text."""
+    import pyarrow as pa
+
+    as_bytes = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary(), pa.string_view(): pa.binary_view()}
+    try:
+        array.view(as_bytes.get(array.type, array.type)).validate(full=True)
+    except (pa.ArrowInvalid, pa.ArrowIndexError):
+        raise CorruptDataError("an Arrow array is broken: its buffers are too short, or its offsets point outside them") from None
 
 
 def arrow_values(domain: Domain, value_type: pa.DataType) -> pa.Array:
@@ -98,9 +127,7 @@ def arrow_values(domain: Domain, value_type: pa.DataType) -> pa.Array:
     import pyarrow as pa
 
     if domain.kind == "range":
-        if domain.size - 1 > np.iinfo(value_type.to_pandas_dtype()).max:
-            raise OverflowError
-        return pa.array(np.arange(domain.size)).cast(value_type)
+        return pa.array(np.arange(domain.size, dtype=value_type.to_pandas_dtype()))
     return pa.array([v for v in domain.values if v is not None], value_type)
 
 

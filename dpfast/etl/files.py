@@ -179,9 +179,7 @@ def _run(
         writer.finish(behind)
 
 
-def _stream(
-    key: bytes | str | os.PathLike[str] | None, context: str | None, ids: object, rng: Stream | None
-) -> Stream:
+def _stream(key: bytes | str | os.PathLike[str] | None, context: str | None, ids: object, rng: Stream | None) -> Stream:
     if rng is None:
         stream = Stream(key=key, context=context)
     elif not isinstance(rng, Stream):

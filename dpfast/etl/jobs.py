@@ -88,9 +88,7 @@ class AtomicFile:
             self._temporary = None
             _flush_folder(self._target.parent)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
         self._discard()
 
     def _discard(self) -> None:

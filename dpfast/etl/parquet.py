@@ -35,8 +35,6 @@ GROUP_ROWS_MIN = 1 << 16
 GROUP_BYTES = 64 << 20
 # What a value without a fixed width is reckoned to take; only the size of a row group hangs on it.
 BYTES_OF_OTHERS = 32
-# A dictionary page must hold the whole domain, or the writer falls back to plain values half-way.
-DICTIONARY_BYTES_MIN = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -144,7 +142,6 @@ class ParquetTarget:
         self._group_rows = group_rows(plan.stored)
         self._parts: list[pa.RecordBatch] = []
         self._rows = 0
-        self._written = False
         with writing():
             self._writer = pq.ParquetWriter(
                 sink,
@@ -152,7 +149,6 @@ class ParquetTarget:
                 compression=COMPRESSION,
                 # Statistics of a sanitised column tell nothing that its dictionary does not, and cost most of the encoding.
                 write_statistics=[name for name in plan.declared.names if name not in mechanisms and "." not in name],
-                dictionary_pagesize_limit=max(map(_dictionary_bytes, mechanisms.values()), default=0) + DICTIONARY_BYTES_MIN,
                 store_schema=False,
             )
         self._writer.add_key_value_metadata(
@@ -165,9 +161,7 @@ class ParquetTarget:
     def __enter__(self) -> ParquetTarget:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
         # An abandoned writer must not write a footer when it is collected.
         self._writer.is_open = False
 
@@ -183,8 +177,8 @@ class ParquetTarget:
                 behind.submit(self._write, self._taken())
 
     def finish(self, behind: Background) -> None:
-        """Write what is left, and the footer; a table without rows has one row group without rows."""
-        if self._rows or not self._written:
+        """Write what is left, and the footer."""
+        if self._rows:
             behind.submit(self._write, self._taken())
         behind.wait()
         with writing():
@@ -192,7 +186,6 @@ class ParquetTarget:
 
     def _taken(self) -> list[pa.RecordBatch]:
         parts, self._parts, self._rows = self._parts, [], 0
-        self._written = True
         return parts
 
     def _write(self, parts: list[pa.RecordBatch]) -> None:
@@ -236,14 +229,6 @@ def _dictionary_value_type(data_type: pa.DataType) -> pa.DataType | None:
     return None
 
 
-def _dictionary_bytes(mechanism: RandomisedResponse) -> int:
-    """Return the bytes that the values of a domain take in a dictionary page: each with its length before it."""
-    values = mechanism.domain.values
-    if isinstance(values, range):
-        return 0
-    return sum(4 + len(value.encode() if isinstance(value, str) else value) for value in values if isinstance(value, str | bytes))
-
-
 def _stored(column: pa.Array, data_type: pa.DataType) -> pa.Array:
     import pyarrow as pa
 
@@ -253,4 +238,3 @@ def _stored(column: pa.Array, data_type: pa.DataType) -> pa.Array:
         values = column.dictionary.cast(data_type.value_type)
         return pa.DictionaryArray.from_arrays(column.indices, values, ordered=data_type.ordered)
     return column.cast(data_type)
-

@@ -16,9 +16,10 @@ PACKAGE = Path(__file__).resolve().parents[2] / "dpfast"
 LAYERS = [
     {"errors", "_validation"},
     {"_core"},
-    {"_rounding", "privacy", "randomness", "_threads"},
+    {"_rounding", "privacy", "randomness", "words", "_threads"},
     {"_parquet", "_schema", "columns", "domain", "ids"},
     {"estimate", "sanitise"},
+    {"mechanism"},
     {"response"},
     {"_policy_figures", "_policy_plan", "_policy_toml", "policy"},
     {"etl"},

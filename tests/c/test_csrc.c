@@ -28,15 +28,21 @@ static void *room(size_t n, size_t size) {
     return at;
 }
 
+static const uint64_t UNIFORM = UINT64_MAX; /* in place of a step, which is never that large */
+
+static int prepare(uint32_t k, uint64_t step, int accept, dpf_response_t *law) {
+    return dpf_response_prepare(k, step == UNIFORM ? 12345 : step, step == UNIFORM, accept, law);
+}
+
 /* The first word of category x, or one past its last for x = k: the law by plain division. */
 static wide_t first_word(uint32_t k, uint64_t step, uint32_t x) {
-    if (step != 0) return (wide_t)step * x;
+    if (step != UNIFORM) return (wide_t)step * x;
     const wide_t wide = RANGE % k;
     return RANGE / k * x + (x < wide ? x : wide);
 }
 
 static uint32_t answer(uint32_t k, uint64_t step, uint64_t word, uint32_t code) {
-    const uint64_t law = code >= k ? 0 : step;
+    const uint64_t law = code >= k ? UNIFORM : step;
     if (word >= first_word(k, law, k)) return code;
     uint32_t low = 0, high = k; /* bisection: first_word(low) <= word < first_word(high) */
     while (high - low > 1) {
@@ -62,7 +68,7 @@ static uint64_t low_bits(uint32_t k, uint64_t step, uint16_t high, uint32_t code
     if (pass == 0) return 0;
     if (pass == 1) return last - start;
     if (pass == 4) return mix(start + code) >> 16;
-    const uint64_t law = code >= k ? 0 : step;
+    const uint64_t law = code >= k ? UNIFORM : step;
     if (start >= first_word(k, law, k)) return 0;
     const wide_t boundary = first_word(k, law, answer(k, law, start, 0) + 1);
     if (boundary <= start || boundary > last) return 0;
@@ -78,7 +84,7 @@ static uint32_t test_code(size_t i, uint32_t k, uint32_t largest, int unknowns) 
     static void test_two_stages_##S(const dpf_response_kernels_t *kernels, uint32_t k, uint64_t step, int accept,      \
                                     size_t n, size_t first_high, int in_place) {                                       \
         dpf_response_t law;                                                                                            \
-        CHECK(dpf_response_prepare(k, step, accept, &law) == DPF_OK);                                                  \
+        CHECK(prepare(k, step, accept, &law) == DPF_OK);                                                               \
         T *const codes = room(n, sizeof(T)), *const out = in_place ? codes : room(n, sizeof(T));                       \
         T *const kept = room(n, sizeof(T));                                                                            \
         uint16_t *const high = room(n, sizeof *high);                                                                  \
@@ -126,7 +132,7 @@ static uint32_t test_code(size_t i, uint32_t k, uint32_t largest, int unknowns) 
                                                                                                                        \
     static void test_whole_##S(const dpf_response_kernels_t *kernels, uint32_t k, uint64_t step, int accept, size_t n) { \
         dpf_response_t law;                                                                                            \
-        CHECK(dpf_response_prepare(k, step, accept, &law) == DPF_OK);                                                  \
+        CHECK(prepare(k, step, accept, &law) == DPF_OK);                                                               \
         T *const codes = room(n, sizeof(T)), *const kept = room(n, sizeof(T));                                         \
         uint64_t *const words = room(n, sizeof *words);                                                                \
         int outside = 0;                                                                                               \
@@ -136,7 +142,7 @@ static uint32_t test_code(size_t i, uint32_t k, uint32_t largest, int unknowns) 
             words[i] = mix(i);                                                                                         \
             /* every other word stands next to a boundary, and the ends of the range occur */                          \
             const uint32_t x = (uint32_t)(words[i] % k);                                                               \
-            if (i % 2) words[i] = (uint64_t)(first_word(k, kept[i] < k ? step : 0, x + 1) - i % 4 / 2);                \
+            if (i % 2) words[i] = (uint64_t)(first_word(k, kept[i] < k ? step : UNIFORM, x + 1) - i % 4 / 2);          \
             if (i % 64 == 8) words[i] = 0;                                                                             \
             if (i % 64 == 16) words[i] = UINT64_MAX;                                                                   \
         }                                                                                                              \
@@ -169,9 +175,9 @@ static void test_response(const dpf_response_kernels_t *kernels) {
     for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; ++s) {
         const uint32_t k = sizes[s];
         const uint64_t most = (uint64_t)((RANGE - 1) / k) + (RANGE % k == 0); /* the largest t: k*t <= 2^64 */
-        const uint64_t steps[] = {0, 1, most, most - 1, most / 2 + 1, most / 3, most / 1000 + 1, UINT64_C(1) << 20};
+        const uint64_t steps[] = {UNIFORM, 0, 1, most, most - 1, most / 2 + 1, most / 3, most / 1000 + 1, UINT64_C(1) << 20};
         for (size_t i = 0; i < sizeof steps / sizeof steps[0]; ++i) {
-            const uint64_t step = k == 1 ? 0 : steps[i];
+            const uint64_t step = k == 1 ? UNIFORM : steps[i];
             if (k <= 256) TEST_LAW(u8);
             if (k <= 65536) TEST_LAW(u16);
             TEST_LAW(u32);
@@ -181,11 +187,12 @@ static void test_response(const dpf_response_kernels_t *kernels) {
 
 static void test_prepare(void) {
     dpf_response_t law;
-    CHECK(dpf_response_prepare(0, 0, 0, &law) == DPF_ELAW);
-    CHECK(dpf_response_prepare((1u << 31) + 1, 0, 0, &law) == DPF_ELAW);
-    CHECK(dpf_response_prepare(4, UINT64_C(1) << 62, 0, &law) == DPF_OK);
-    CHECK(dpf_response_prepare(4, (UINT64_C(1) << 62) + 1, 0, &law) == DPF_ELAW);
-    CHECK(dpf_response_prepare(1u << 31, UINT64_MAX, 0, &law) == DPF_ELAW);
+    CHECK(dpf_response_prepare(0, 0, 1, 0, &law) == DPF_ELAW);
+    CHECK(dpf_response_prepare((1u << 31) + 1, 0, 1, 0, &law) == DPF_ELAW);
+    CHECK(dpf_response_prepare(4, UINT64_C(1) << 62, 0, 0, &law) == DPF_OK);
+    CHECK(dpf_response_prepare(4, (UINT64_C(1) << 62) + 1, 0, 0, &law) == DPF_ELAW);
+    CHECK(dpf_response_prepare(1u << 31, UINT64_MAX, 0, 0, &law) == DPF_ELAW);
+    CHECK(dpf_response_prepare(1, 0, 0, 0, &law) == DPF_OK && law.uniform);
 }
 
 static void test_isa(void) {
@@ -314,7 +321,7 @@ static int overrun(void) {
     size_t pending = 0;
     memset(codes, 0, 64);
     memset(high, 0, 64 * sizeof *high);
-    CHECK(dpf_response_prepare(4, 1000, 0, &law) == DPF_OK);
+    CHECK(prepare(4, 1000, 0, &law) == DPF_OK);
     (void)dpf_isa_current()->response->first[DPF_U8](codes, high, out, 64, &law, rows, trues, &pending);
     free(codes), free(out), free(high), free(rows), free(trues);
     return 0;

@@ -27,7 +27,23 @@ DOMAINS: list[list[Any]] = [
     list(range(10)),
     [1, 0],
 ]
-IDS: list[Any] = [0, 1, -1, 2**63 - 1, -(2**63), 2**63, 2**64 - 1, "", "a", "12345678", "123456789", "ü" * 20, b"", b"a", b"\x00" * 40]
+IDS: list[Any] = [
+    0,
+    1,
+    -1,
+    2**63 - 1,
+    -(2**63),
+    2**63,
+    2**64 - 1,
+    "",
+    "a",
+    "12345678",
+    "123456789",
+    "ü" * 20,
+    b"",
+    b"a",
+    b"\x00" * 40,
+]
 
 
 def entries() -> dict[str, list[dict[str, Any]]]:
@@ -47,7 +63,9 @@ def entries() -> dict[str, list[dict[str, Any]]]:
             "context": context,
             "source": source.hex(),
             "column": column,
-            "subkey": words.subkey(bytes(range(32)), kind, context=context, source=source, column=column, mechanism=bytes(32)).hex(),
+            "subkey": words.subkey(
+                bytes(range(32)), kind, context=context, source=source, column=column, mechanism=bytes(32)
+            ).hex(),
         }
         for kind in ("row", "id", "draw")
         for context in CONTEXTS

@@ -75,11 +75,15 @@ def test_row_words() -> None:
 def test_id_words() -> None:
     for entry in GOLDEN["ids"]:
         (identifier,) = make_golden.unpacked([entry["id"]])
-        column = np.array([identifier], np.uint64) if isinstance(identifier, int) and identifier >= 2**63 else pa.array([identifier])
+        column = (
+            np.array([identifier], np.uint64) if isinstance(identifier, int) and identifier >= 2**63 else pa.array([identifier])
+        )
         words = prepare_ids(column).words(IdCells(KEY), 0, 1, np.array([entry["code"]], np.uint32))
         assert int(words[0]) == entry["word"]
     for entry in GOLDEN["tuples"]:
-        parts = [pa.array([part]) if not isinstance(part, int) else np.array([part]) for part in make_golden.unpacked(entry["id"])]
+        parts = [
+            pa.array([part]) if not isinstance(part, int) else np.array([part]) for part in make_golden.unpacked(entry["id"])
+        ]
         words = prepare_ids(tuple(parts)).words(IdCells(KEY), 0, 1, np.array([1], np.uint32))
         assert int(words[0]) == entry["word"]
 

@@ -181,9 +181,7 @@ class FailingFile:
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_each_failing_write_is_an_error_and_leaves_nothing(
-    folder: Path, threads: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_failing_write_is_an_error_and_leaves_nothing(folder: Path, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_parquet, "BATCH_ROWS", 300)
     monkeypatch.setattr(parquet, "GROUP_ROWS_MAX", 256)
     open_descriptor = os.fdopen
@@ -205,9 +203,7 @@ def test_each_failing_write_is_an_error_and_leaves_nothing(
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_a_value_outside_in_the_last_row_leaves_nothing(
-    folder: Path, threads: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_value_outside_in_the_last_row_leaves_nothing(folder: Path, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_parquet, "BATCH_ROWS", 300)
     monkeypatch.setattr(parquet, "GROUP_ROWS_MAX", 256)
     table = pa.table({"town": [*TOWNS * 500, CANARY]})

@@ -19,7 +19,7 @@ import dpfast
 from dpfast import Policy, RandomisedResponse
 from dpfast.cli import main
 from dpfast.cli._output import printable
-from dpfast.randomness import resolve_key
+from dpfast.keys import resolve_key
 
 POLICY = """
 version = 1

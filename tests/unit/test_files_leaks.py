@@ -124,9 +124,7 @@ def test_only_the_values_of_the_source_matter(tmp_path: Path) -> None:
         sanitised(write(tmp_path / "e.parquet", backwards), Policy({"town": response()})),
         sanitised(write(tmp_path / "f.parquet", plain, data_page_version="2.0"), Policy({"town": response()})),
         sanitised(write(tmp_path / "g.parquet", plain, write_page_index=True), Policy({"town": response()})),
-        sanitised(
-            write(tmp_path / "h.parquet", plain, sorting_columns=[pq.SortingColumn(0)]), Policy({"town": response()})
-        ),
+        sanitised(write(tmp_path / "h.parquet", plain, sorting_columns=[pq.SortingColumn(0)]), Policy({"town": response()})),
     }
     assert len(targets) == 1
 
@@ -303,6 +301,14 @@ def test_damaged_pages(tmp_path: Path, threads: int) -> None:
     assert seen <= {_parquet.CORRUPT, "a dictionary index points outside its dictionary"}
     assert _parquet.CORRUPT in seen
     assert os.listdir(tmp_path) == ["t.parquet"]
+
+
+def test_a_footer_that_miscounts(tmp_path: Path) -> None:
+    with _parquet.ParquetSource(write(tmp_path / "t.parquet", pa.table({"x": TOWNS}))) as source:
+        assert sum(batch.num_rows for batch in source.batches(["x"])) == source.rows == 4
+        source.rows += 1
+        with pytest.raises(CorruptDataError, match="damaged"):
+            list(source.batches(["x"]))
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"a,b\n1,2\n", b"PAR1" + bytes(100) + b"PAR1"])

@@ -44,7 +44,7 @@ def resolve_key(key: bytes | str | os.PathLike[str]) -> bytes:
     if isinstance(key, (bytes, bytearray, memoryview)):
         raw = bytes(key)
         if len(raw) != KEY_BYTES:
-            raise ArgumentError("key must have exactly 32 bytes; make one with `dpfast keygen` or os.urandom(32)")
+            raise ArgumentError("key must have exactly 32 bytes; make one with `dpfast keygen`")
         return raw
     if isinstance(key, str) and key.startswith("env:"):
         name = key.removeprefix("env:")

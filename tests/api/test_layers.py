@@ -16,7 +16,7 @@ PACKAGE = Path(__file__).resolve().parents[2] / "dpfast"
 LAYERS = [
     {"errors", "_validation"},
     {"_core"},
-    {"_rounding", "privacy", "randomness", "words", "_threads"},
+    {"_rounding", "privacy", "randomness", "keys", "words", "_threads"},
     {"_parquet", "_schema", "columns", "domain", "ids"},
     {"estimate", "sanitise"},
     {"mechanism"},

@@ -28,7 +28,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 help:
 	@echo "make demo    sanitise a real Parquet file and look at the result"
 	@echo "make test    lint, types, all tests, then the core under ASan and UBSan"
-	@echo "make check   thread sanitizer, C driver, source and binary distributions"
+	@echo "make check   thread sanitizer, C driver, mutants, source and binary distributions"
 	@echo "make soak    the statistical tests at length, under a key of today"
 	@echo "make bench   speed against copying and against numpy"
 	@echo "make lint    style, types, C warnings"
@@ -49,6 +49,7 @@ check: $(INSTALLED) build/tsan/built build/c/asan
 	@$(STAGE) "thread sanitizer" env $(TSAN) $(BIN)/pytest -q -m "not slow and not package" tests/parity tests/process
 	@$(STAGE) "C driver" env ASAN_OPTIONS=detect_leaks=1 build/c/asan
 	@$(STAGE) "C driver notices an overrun" sh -c "! build/c/asan overrun 2>build/c/overrun && grep -q heap-buffer-overflow build/c/overrun"
+	@$(STAGE) "mutants" $(BIN)/python tests/tools/mutants.py
 	@$(STAGE) "distributions" $(BIN)/pytest -q -m package tests/process
 
 soak: $(INSTALLED)

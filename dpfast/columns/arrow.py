@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, cast
 
@@ -136,14 +137,18 @@ class ArrowColumn:
 
     # codes to values
 
+    @cached_property
+    def _entries(self) -> pa.Array:
+        """The values of the domain but null: one array for the dictionaries of all chunks."""
+        return arrow_values(self.domain, self.value_type)
+
     def _decode(self, codes: NDArray[Any]) -> pa.Array:
         null = self.domain.null_code
-        values = arrow_values(self.domain, self.value_type)
         if null is None:
             mask = None
             places = codes
         else:
-            # values holds all but the null: codes after it move down by one, and a null's place is 0
+            # the entries hold all but the null: codes after it move down by one, and a null's place is 0
             table = np.arange(self.domain.size)
             table[null + 1 :] -= 1
             table[null] = 0
@@ -154,11 +159,11 @@ class ArrowColumn:
             native = np.dtype(wanted.to_pandas_dtype())
             indices = places.view(native) if native.itemsize == places.itemsize else places.astype(native)
             return pa.DictionaryArray.from_arrays(
-                _array(indices, wanted, mask), values, ordered=self.output_type.ordered, safe=False
+                _array(indices, wanted, mask), self._entries, ordered=self.output_type.ordered, safe=False
             )
         if self.domain.kind == "range":
             return _array(places.astype(self.value_type.to_pandas_dtype()), self.value_type, mask)
-        taken = values.cast(_TAKEABLE.get(self.value_type, self.value_type)).take(_array(places, None, mask))
+        taken = self._entries.cast(_TAKEABLE.get(self.value_type, self.value_type)).take(_array(places, None, mask))
         return taken.cast(self.value_type)
 
 

@@ -195,6 +195,9 @@ class ParquetTarget:
         table = pa.Table.from_batches(parts, schema=self._schema).combine_chunks()
         with writing():
             self._writer.write_table(table, row_group_size=self._group_rows)
+        del parts, table
+        # Arrays made on one thread and dropped on another pile up in the allocator: tens of megabytes, for 3 % of the time.
+        pa.default_memory_pool().release_unused()
 
 
 def group_rows(schema: pa.Schema) -> int:

@@ -105,8 +105,10 @@ def test_bytes_do_not_depend_on_the_cut_of_the_source(policy: Policy, table: pa.
 
 
 def test_bytes_do_not_depend_on_batches(policy: Policy, table: pa.Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Long enough for several pages a column, whose boundaries then matter too.
-    source = write(tmp_path / "t.parquet", pa.concat_tables([table] * 60))
+    # Long enough for several pages of a column that has no use for a dictionary: their boundaries matter too.
+    long = pa.concat_tables([table] * 60).set_column(0, "id", pa.array([f"{row:030}" for row in range(60 * N)]))
+    source = write(tmp_path / "t.parquet", long)
+    policy = Policy({**policy.columns, "id": "public"})
     usual = sanitised(source, policy)
     for rows in (77, 256, 7_777):
         monkeypatch.setattr(_parquet, "BATCH_ROWS", rows)

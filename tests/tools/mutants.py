@@ -1,0 +1,189 @@
+"""Break the code on purpose, one fault at a time, and see that a test goes red.
+
+    python tests/tools/mutants.py            every fault; prints which test found it
+    python tests/tools/mutants.py NAME ...   some of them
+
+Each fault is put into a copy of the sources in a temporary folder, built there where it is C, and met with the tests named
+beside it. Exit status 1 if one survives, or if the text that it replaces is not there (then the list below is out of date).
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Mutant(NamedTuple):
+    """One fault: `old` becomes `new` in `file`; `tests` are what pytest is given."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+    tests: str
+
+
+STAGES = "tests/exact/test_kernels.py::test_two_stages_are_the_64_bit_table"
+UNIFORM = f"{STAGES}[base-0.0-6]"
+USUAL = f"{STAGES}[base-1.0-6]"
+
+MUTANTS = [
+    Mutant(
+        "a uniform boundary misjudged",
+        "csrc/response.c",
+        "law->margin = law->uniform ? 1 : 0;",
+        "law->margin = 0;",
+        UNIFORM,
+    ),
+    Mutant(
+        "a straddling block called decided",
+        "csrc/response.c",
+        "(uint16_t)(law->mask - 1 - law->margin)",
+        "(uint16_t)(law->mask + 1 - law->margin)",
+        USUAL,
+    ),
+    Mutant(
+        "the last redrawing block keeps",
+        "csrc/response.c",
+        "(uint16_t)(law->redraw_last >> 48)",
+        "(uint16_t)((law->redraw_last >> 48) - 1)",
+        USUAL,
+    ),
+    Mutant("quotient without its correction", "csrc/response.c", "return q + (a - q * b >= b);", "return q;", USUAL),
+    Mutant("one word too many redraws", "csrc/response.c", "(dpf_u128)k * step - 1)", "(dpf_u128)k * step)", USUAL),
+    Mutant(
+        "a low byte not read",
+        "csrc/response.kernel.h",
+        "(uint64_t)b[5] << 40 |",
+        "(uint64_t)b[4] << 40 |",
+        USUAL,
+    ),
+    Mutant(
+        "a pending cell shows its true code",
+        "csrc/response.kernel.h",
+        "++listed;\n                    tile[j] = 0;",
+        "++listed;\n                    tile[j] = x[j];",
+        USUAL,
+    ),
+    Mutant(
+        "a code outside the domain is kept",
+        "csrc/response.kernel.h",
+        "open |= x >= k ? (DPF_WIDE)0xFFFF : (DPF_WIDE)0;",
+        "",
+        "tests/exact/test_kernels.py::test_a_code_outside_the_domain_is_found_wherever_it_stands",
+    ),
+    Mutant(
+        "permanent noise without the true code",
+        "csrc/words.c",
+        "store_le(block + 4, code, 4);",
+        "store_le(block + 4, 0 * code, 4);",
+        "tests/exact/test_permanent_noise.py",
+    ),
+    Mutant(
+        "planes in one order of bytes, rows in another",
+        "csrc/words.c",
+        "at[i] = (uint8_t)(v >> (56 - 8 * i))",
+        "at[i] = (uint8_t)(v >> (8 * i))",
+        "tests/parity/test_golden.py",
+    ),
+    Mutant(
+        "validity read from the start of the buffer",
+        "csrc/remap.c",
+        "const size_t bit = offset + i;",
+        "const size_t bit = offset * 0 + i;",
+        "tests/unit/test_columns_arrow.py",
+    ),
+    Mutant(
+        "rows not counted",
+        "dpfast/randomness.py",
+        "self._rows[subkey] = first + n_rows",
+        "self._rows[subkey] = first",
+        "tests/parity/test_parity.py",
+    ),
+    Mutant(
+        "two columns share noise",
+        "dpfast/randomness.py",
+        "_field(_column_bytes(column))",
+        '_field(b"")',
+        "tests/parity/test_golden.py",
+    ),
+    Mutant(
+        "a forked child goes on with the parent's stream",
+        "dpfast/randomness.py",
+        "if self._process == _process():",
+        "if True:",
+        "tests/process/test_fork.py",
+    ),
+    Mutant(
+        "the threshold rounded down",
+        "dpfast/privacy.py",
+        "            return smallest\n",
+        "            return max(1, smallest - 1)\n",
+        "tests/exact/test_privacy.py",
+    ),
+    Mutant(
+        "the dictionary of the input reaches the output",
+        "dpfast/columns/arrow.py",
+        "_array(indices, wanted, mask), self._entries, ordered",
+        "_array(indices, wanted, mask), self.chunks[0].dictionary, ordered",
+        "tests/unit/test_columns_arrow.py",
+    ),
+    Mutant(
+        "a failed job leaves its file",
+        "dpfast/etl/jobs.py",
+        "temporary.unlink()",
+        "os.replace(temporary, self._target)",
+        "tests/unit/test_jobs.py",
+    ),
+]
+
+
+def survives(mutant: Mutant, folder: Path) -> str:
+    """Say how the mutant lived on; empty if a test found it."""
+    for part in ("dpfast", "csrc"):
+        shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "setup.py", folder)
+    path = folder / mutant.file
+    text = path.read_text()
+    if text.count(mutant.old) != 1:
+        return "does not apply: the text it replaces is not there once"
+    path.write_text(text.replace(mutant.old, mutant.new))
+    if mutant.file.startswith("csrc"):
+        command = [sys.executable, "setup.py", "-q", "build_ext", "--inplace", "--force"]
+        built = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+        if built.returncode:
+            return "does not build:\n" + built.stderr[-2000:]
+    # a safe path: else `python -m pytest` would find the package of the current folder first
+    environment = os.environ | {"PYTHONPATH": str(folder), "PYTHONSAFEPATH": "1", "DPFAST_TESTED_BUILD": str(folder)}
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *mutant.tests.split()]
+    run = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300)
+    if run.returncode == 0:
+        return "survives " + mutant.tests
+    if run.returncode != 1:
+        return "was not tested:\n" + run.stdout[-2000:] + run.stderr[-2000:]
+    found = [line.split(" ")[1] for line in run.stdout.splitlines() if line.startswith("FAILED")]
+    print(f"found  {mutant.name}: {found[0] if found else mutant.tests}", flush=True)
+    return ""
+
+
+def main(names: list[str]) -> int:
+    failures = 0
+    for mutant in MUTANTS:
+        if names and mutant.name not in names:
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            if said := survives(mutant, Path(folder)):
+                failures += 1
+                print(f"ALIVE  {mutant.name}: {said}", flush=True)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 __all__ = ["BATCH_ROWS", "ParquetSource"]
 
 BATCH_ROWS = 1 << 18  # as quick to decode as a million rows, at a quarter of the memory
-# Without a buffer the reader keeps the whole compressed column chunk, which has no bound.
+# Without a buffer the reader takes a whole compressed column chunk at once. With one, its memory still grows along a chunk of
+# pages below 16 KiB (columns of a few bits a row), to the size of that chunk and no further.
 READ_BUFFER_BYTES = 1 << 16
 
 # Constant: what a broken file makes a reader say may quote its bytes.

@@ -249,10 +249,10 @@ def test_identifiers_that_no_format_holds_are_refused() -> None:
 def test_broken_dictionaries_and_offsets_are_an_ordinary_error(index: int, values: list[Any]) -> None:
     broken = indexed(pa.array(values), [0, index], safe=False)
     for ids in (broken, pa.chunked_array([broken]), (broken, np.array([1, 2]))):
-        with pytest.raises(CorruptDataError, match="^a dictionary index of ids points outside its dictionary"):
+        with pytest.raises(CorruptDataError, match=r"^a dictionary index of ids points outside its dictionary"):
             prepare_ids(ids)
     memory = [None, pa.py_buffer(np.array([0, 2_000_000_000, 1], np.int32)), pa.py_buffer(b"a")]
-    with pytest.raises(CorruptDataError, match="^an Arrow array is broken"):
+    with pytest.raises(CorruptDataError, match=r"^an Arrow array is broken"):
         prepare_ids(pa.Array.from_buffers(pa.string(), 2, memory))
 
 

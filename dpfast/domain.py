@@ -82,7 +82,7 @@ class Domain:
     array([2, 0, 3], dtype=uint8)
     """
 
-    __slots__ = ("_index", "digest", "kind", "null_code", "other", "other_code", "size", "unknown", "values")
+    __slots__ = ("_index", "arrow", "digest", "kind", "null_code", "other", "other_code", "size", "unknown", "values")
 
     values: tuple[Value, ...] | range
     kind: Kind
@@ -114,6 +114,7 @@ class Domain:
         self.size = len(self.values)
         self.digest = _digest(self.values, self.kind)
         self._index: dict[Any, int] | None = None
+        self.arrow: dict[Any, Any] = {}  # the values as Arrow arrays, by type; `columns` fills it
         self.null_code = None if self.kind == "range" else self.index.get(None)
         self.other = None
         self.other_code = None

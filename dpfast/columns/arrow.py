@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, cast
 
@@ -130,17 +129,12 @@ class ArrowColumn:
 
     def _find(self, array: pa.Array) -> NDArray[Any]:
         kind = pa.large_string() if self.domain.kind == "text" else pa.large_binary()
-        values = pa.array(self.domain.values, kind)
+        values = arrow_values(self.domain, kind, null=True)
         places = pc.index_in(array.cast(kind), value_set=values, skip_nulls=False)
         codes: NDArray[Any] = places.fill_null(self.domain.size).to_numpy(zero_copy_only=False)
         return codes.astype(self.code_type)
 
     # codes to values
-
-    @cached_property
-    def _entries(self) -> pa.Array:
-        """The values of the domain but null: one array for the dictionaries of all chunks."""
-        return arrow_values(self.domain, self.value_type)
 
     def _decode(self, codes: NDArray[Any]) -> pa.Array:
         null = self.domain.null_code
@@ -158,13 +152,14 @@ class ArrowColumn:
             wanted = self.output_type.index_type
             native = np.dtype(wanted.to_pandas_dtype())
             indices = places.view(native) if native.itemsize == places.itemsize else places.astype(native)
+            values = arrow_values(self.domain, self.value_type)
             return pa.DictionaryArray.from_arrays(
-                _array(indices, wanted, mask), self._entries, ordered=self.output_type.ordered, safe=False
+                _array(indices, wanted, mask), values, ordered=self.output_type.ordered, safe=False
             )
         if self.domain.kind == "range":
             return _array(places.astype(self.value_type.to_pandas_dtype()), self.value_type, mask)
-        taken = self._entries.cast(_TAKEABLE.get(self.value_type, self.value_type)).take(_array(places, None, mask))
-        return taken.cast(self.value_type)
+        values = arrow_values(self.domain, _TAKEABLE.get(self.value_type, self.value_type))
+        return values.take(_array(places, None, mask)).cast(self.value_type)
 
 
 def _values(array: pa.Array, dtype: np.dtype[Any]) -> NDArray[Any]:

@@ -122,13 +122,18 @@ def check_structure(array: pa.Array) -> None:
         raise CorruptDataError("an Arrow array is broken: its buffers are too short, or its offsets point outside them") from None
 
 
-def arrow_values(domain: Domain, value_type: pa.DataType) -> pa.Array:
-    """All values of the domain but null, in order, as an Arrow array of the type."""
+def arrow_values(domain: Domain, value_type: pa.DataType, *, null: bool = False) -> pa.Array:
+    """All values of the domain, in order, with or without its null, as an Arrow array of the type; made once."""
     import pyarrow as pa
 
-    if domain.kind == "range":
-        return pa.array(np.arange(domain.size, dtype=value_type.to_pandas_dtype()))
-    return pa.array([v for v in domain.values if v is not None], value_type)
+    values = domain.arrow.get((value_type, null))
+    if values is None:  # two threads may both make it: the same array
+        if domain.kind == "range":
+            values = pa.array(np.arange(domain.size, dtype=value_type.to_pandas_dtype()))
+        else:
+            values = pa.array([v for v in domain.values if null or v is not None], value_type)
+        domain.arrow[value_type, null] = values
+    return values
 
 
 def output_arrow_type(domain: Domain, column_type: pa.DataType) -> pa.DataType:

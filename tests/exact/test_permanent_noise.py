@@ -78,4 +78,4 @@ def test_the_shipped_words_depend_on_the_true_code() -> None:
     # under one word for both, w in the first t words answers 0 to both, in the second t words 1 to both: P(both kept) = 1 - 2q
     q = 1 - p
     assert abs(both - n * p * p) < 6 * np.sqrt(n * p * p * (1 - p * p))
-    assert abs(n * (1 - 2 * q) - n * p * p) > 100 * np.sqrt(n * p * p * (1 - p * p))
+    assert abs(n * (1 - 2 * q) - n * p * p) > 50 * np.sqrt(n * p * p * (1 - p * p))

@@ -131,7 +131,7 @@ MUTANTS = [
     Mutant(
         "the dictionary of the input reaches the output",
         "dpfast/columns/arrow.py",
-        "_array(indices, wanted, mask), self._entries, ordered",
+        "_array(indices, wanted, mask), values, ordered",
         "_array(indices, wanted, mask), self.chunks[0].dictionary, ordered",
         "tests/unit/test_columns_arrow.py",
     ),

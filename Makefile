@@ -17,7 +17,7 @@ library = $(shell $(CC) -print-file-name=$(1))
 ASAN := LD_PRELOAD="$(call library,libasan.so) $(call library,libubsan.so)" \
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 	PYTHONPATH=build/asan DPFAST_TESTED_BUILD=build/asan
-TSAN := LD_PRELOAD="$(call library,libtsan.so)" TSAN_OPTIONS=halt_on_error=1:die_after_fork=0 \
+TSAN := LD_PRELOAD="$(call library,libtsan.so)" TSAN_OPTIONS=halt_on_error=1:die_after_fork=0:suppressions=tests/tools/tsan.supp \
 	PYTHONPATH=build/tsan DPFAST_TESTED_BUILD=build/tsan
 build/asan/built: SANITIZE := address,undefined
 build/tsan/built: SANITIZE := thread

@@ -144,6 +144,9 @@ cdef class ResponseLaw:
         self.uniform = self.law.uniform
         self.accept_unknown = accept_unknown
 
+    def __reduce__(self):
+        return ResponseLaw, (self.k, self.step, self.uniform, self.accept_unknown)
+
     @property
     def split(self):
         """Whether cells are decided in two stages, `first` and `settle`; otherwise from `whole` words."""

@@ -159,6 +159,10 @@ class Domain:
         """Return `values` if it is a domain, else the domain that `values` declares."""
         return values if isinstance(values, Domain) else cls(values)
 
+    def without_other(self) -> Domain:
+        """Return the same values, with no category that takes the place of those outside."""
+        return Domain(self.values)
+
     @property
     def index(self) -> dict[Any, int]:
         """Code of every value, for a domain that is not a range."""

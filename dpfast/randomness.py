@@ -78,8 +78,24 @@ def _column_bytes(column: Column) -> bytes:
     if column is None:
         return b""
     if isinstance(column, str):
-        return b"s" + column.encode()
+        return b"s" + _utf8(column, "column_name")
+    if not isinstance(column, tuple) or not all(isinstance(part, str) for part in column):
+        raise ArgumentTypeError("column_name must be text, or a tuple of texts for columns that are answered together")
     return b"t" + b"".join(_field(_column_bytes(part)) for part in column)
+
+
+def _utf8(text: str, name: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        raise ArgumentError(f"{name} is not valid Unicode text") from None
+
+
+def _check_rows(value: object, name: str) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise ArgumentTypeError(f"{name} must be an integer")
+    if not 0 <= value <= ROWS_MAX:
+        raise ArgumentError(f"{name} must lie between 0 and 2**60")
 
 
 _VERSION_FIELD = _field(str(STREAM_VERSION).encode())
@@ -182,14 +198,11 @@ class Stream:
     def _start(
         self, kind: Literal["fresh", "keyed", "insecure"], key: bytes, context: str, source: bytes, first_row: int
     ) -> None:
-        if isinstance(first_row, bool) or not isinstance(first_row, (int, np.integer)):
-            raise ArgumentTypeError("first_row must be an integer")
-        if not 0 <= first_row <= ROWS_MAX:
-            raise ArgumentError("first_row must lie between 0 and 2**60")
+        _check_rows(first_row, "first_row")
         self.kind = kind
         self._key = key
         self._context = context
-        self._release = _field(context.encode()) + _field(source)
+        self._release = _field(_utf8(context, "context")) + _field(source)
         self._first_row = int(first_row)
         self._rows: dict[bytes, int] = {}
         self._lock = threading.Lock()
@@ -233,8 +246,10 @@ class Stream:
         self._check_process()
         if self.kind != "keyed":
             raise ArgumentTypeError("only a keyed stream can be bound to a source")
+        if not isinstance(digest, bytes) or not digest:
+            raise ArgumentTypeError("the digest of a source is bytes, at least one")
         bound = type(self).__new__(type(self))
-        bound._start("keyed", self._key, self._context, bytes(digest), self._first_row)
+        bound._start("keyed", self._key, self._context, digest, self._first_row)
         return bound
 
     def rows(self, column: Column, digest: bytes, n_rows: int) -> RowCells:
@@ -264,6 +279,7 @@ class Stream:
         [17113, 29309]
         """
         self._check_process()
+        _check_rows(n_rows, "n_rows")
         subkey = self._subkey("row", column, digest)
         with self._lock:
             first = self._rows.get(subkey, self._first_row)

@@ -73,8 +73,6 @@ def sanitise_column(
     check_threads(threads)
     if rng is not None and not isinstance(rng, Stream):
         raise ArgumentTypeError(f"rng must be None or a dpfast.Stream, not {type(rng).__name__}")
-    if column_name is not None and not isinstance(column_name, (str, tuple)):
-        raise ArgumentTypeError("column_name must be text")
     stream = Stream() if rng is None else rng
     answers = adapter.answers(out)
     try:
@@ -128,6 +126,8 @@ def _by_id(
 
 def count_codes(domain: Domain, column: Any, name: Any = None) -> NDArray[np.int64]:
     """How often each category occurs in a sanitised column."""
+    if domain.other is not None:
+        domain = domain.without_other()  # an answer is a value of the domain: none is taken for another
     adapter = adapt(domain, column, name)
     counts = np.zeros(domain.size + 1, np.int64)
     scratch = np.empty(min(TILE_ROWS, adapter.n_rows), adapter.code_type)

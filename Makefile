@@ -67,7 +67,7 @@ lint: $(INSTALLED)
 	@$(STAGE) "C warnings" sh -c 'for file in csrc/*.c; do $(CC) -O3 $(C_FLAGS) -c $$file -o /dev/null || exit 1; done'
 
 clean:
-	rm -rf build dist demo .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info dpfast/_core.c dpfast/*.so
+	rm -rf build dist demo .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info dpfast/_core.c dpfast/*.so $(INSTALLED)
 
 # The environment. Python files are used where they are; what is compiled or declared asks for a new installation.
 $(BIN)/python:

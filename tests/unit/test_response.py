@@ -155,6 +155,20 @@ def test_table_matrix_and_keep_probability_are_one_law(k: int, epsilon: float, d
     assert mechanism.delta_at(epsilon) <= delta
 
 
+def test_the_profile_falls_and_its_arguments_are_checked() -> None:
+    mechanism = Response(range(5), epsilon=2.0, delta=0.01)
+    assert mechanism.epsilon_at(0.01) <= 2.0 <= mechanism.epsilon_at(0.0)
+    assert mechanism.delta_at(2.0) <= 0.01 < mechanism.delta_at(1.0)
+    assert mechanism.epsilon_at(0.99) == mechanism.delta_at(50.0) == 0.0
+    wrong: list[Any] = [-0.1, float("nan"), "0", None]
+    for value in [*wrong, 1.0]:
+        with pytest.raises((ArgumentError, ArgumentTypeError)):
+            mechanism.epsilon_at(value)
+    for value in wrong:
+        with pytest.raises((ArgumentError, ArgumentTypeError)):
+            mechanism.delta_at(value)
+
+
 def test_the_table_is_built_once_and_on_demand() -> None:
     mechanism = Response(range(4096), epsilon=1.0)
     assert mechanism.table is mechanism.table
@@ -275,6 +289,8 @@ def test_an_estimate_refuses_other_types() -> None:
     for column in (np.array([1.0]), ["a"], np.array([1]), pa.array([1]), np.array([["a"]])):
         with pytest.raises(ArgumentTypeError):
             Response(["a", "b"], epsilon=1.0).estimate(column)
+    with pytest.raises(ArgumentError, match="method"):
+        Response(["a"], epsilon=1.0).estimate(np.array(["a"]), method="guess")  # type: ignore[arg-type]
 
 
 def test_an_estimate_counts_what_was_answered() -> None:

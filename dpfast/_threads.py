@@ -98,7 +98,9 @@ def run_rows(task: Callable[[int, int, threading.Event], None], n_rows: int, thr
         return
     cancelled = threading.Event()
     rows = max(-(-n_rows // (4 * count)), TASK_ROWS)
-    starts = iter(range(0, n_rows, rows))
+    tasks = range(0, n_rows, rows)
+    count = min(count, len(tasks))
+    starts = iter(tasks)
     turn = threading.Lock()
 
     def work() -> None:

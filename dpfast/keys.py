@@ -50,7 +50,7 @@ def resolve_key(key: bytes | str | os.PathLike[str]) -> bytes:
         name = key.removeprefix("env:")
         if name not in os.environ:
             raise ArgumentError(f"environment variable {name} is not set; it should hold the key in base64")
-        return _decode_key(os.environ[name].encode(), f"environment variable {name}")
+        return _decode_key(os.environ[name].encode(errors="replace"), f"environment variable {name}")
     if not isinstance(key, (str, os.PathLike)):
         raise ArgumentTypeError("key must be 32 bytes, the path of a key file, or 'env:NAME'")
     path = Path(key)
@@ -63,6 +63,8 @@ def resolve_key(key: bytes | str | os.PathLike[str]) -> bytes:
         raise
     except OSError as error:
         raise FileError(f"cannot read key file '{path}': {error.strerror}") from None
+    except ValueError:
+        raise FileError("cannot read the key file: its path holds a NUL") from None
     return text if len(text) == KEY_BYTES else _decode_key(text, f"key file '{path}'")
 
 

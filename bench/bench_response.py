@@ -87,7 +87,6 @@ def test_ratios(mechanism: RandomisedResponse, column: NDArray[np.uint8]) -> Non
             "says": f"{ratios['numpy plain']:.0f} times as fast",
         },
         {"against": "the same in tiles, float32 and uint8", "says": f"{ratios['numpy tiled']:.0f} times as fast"},
-        {"against": "two threads against one", "says": f"{ratios['two threads']:.2f} times as fast"},
     ]
     save("response", [{"work": f"`sanitise`, 10⁸ uint8 codes, k = {K}, one thread", "ratios": says}])
     print(f"\n{N / fast['one thread']:.3g} rows a second on one thread")

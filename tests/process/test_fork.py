@@ -125,6 +125,15 @@ def test_a_fork_that_python_did_not_make_is_noticed() -> None:
     assert in_child(lambda: keystream(keyed), fork=bare).startswith(b"ArgumentError: this insecure")
 
 
+def test_a_child_with_the_process_number_of_its_ancestor_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The system gives numbers out again; the hook counts forks whatever they are."""
+    fresh, seeded = Stream(), Stream.insecure(1)
+    number = os.getpid()
+    monkeypatch.setattr(os, "getpid", lambda: number)
+    assert_apart([in_child(lambda: keystream(fresh))[1:], keystream(fresh)])
+    assert in_child(lambda: keystream(seeded)).startswith(b"ArgumentError: this insecure")
+
+
 def test_locks_that_another_thread_holds_do_not_stop_the_child() -> None:
     """A thread that holds a lock when the process forks is not there to let it go."""
     stream = Stream()

@@ -124,6 +124,7 @@ def test_every_row_is_done_once(small: None, threads: int, n_rows: int) -> None:
     names = set()
 
     def task(start: int, stop: int, _: threading.Event) -> None:
+        assert start < stop <= n_rows  # a slice would hide a task that goes beyond the end
         done[start:stop] += 1
         names.add(threading.current_thread().name)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -116,8 +116,9 @@ def run_rows(task: Callable[[int, int, threading.Event], None], n_rows: int, thr
                 raise
 
     executor = _executor(count)
-    futures = [executor.submit(work) for _ in range(count)]
+    futures: list[Future[None]] = []
     try:
+        futures.extend(executor.submit(work) for _ in range(count))
         wait(futures)
     except BaseException:
         cancelled.set()

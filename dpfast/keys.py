@@ -65,7 +65,9 @@ def resolve_key(key: bytes | str | os.PathLike[str]) -> bytes:
         raise FileError(f"cannot read key file '{path}': {error.strerror}") from None
     except ValueError:
         raise FileError("cannot read the key file: its path holds a NUL") from None
-    return text if len(text) == KEY_BYTES else _decode_key(text, f"key file '{path}'")
+    # 32 printable bytes are a password, or the base64 of a shorter key, and no 32 random bytes
+    is_raw = len(text) == KEY_BYTES and not text.strip().decode("latin-1").isprintable()
+    return text if is_raw else _decode_key(text, f"key file '{path}'")
 
 
 def _decode_key(text: bytes, place: str) -> bytes:

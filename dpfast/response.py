@@ -165,7 +165,7 @@ class RandomisedResponse(Mechanism):
         >>> RandomisedResponse([False, True], epsilon=0.0).matrix.tolist()
         [[0.5, 0.5], [0.5, 0.5]]
         """
-        matrix: NDArray[np.float64] = self.table.astype(np.float64) / WORD_RANGE
+        matrix: NDArray[np.float64] = self.table.astype(np.float64) / float(WORD_RANGE)
         return matrix
 
     def epsilon_at(self, delta: float = 0.0) -> float:

@@ -110,6 +110,7 @@ class CodeColumn(ArrayColumn):
     def __init__(self, domain: Domain, column: NDArray[Any]) -> None:
         super().__init__(domain, column)
         self._codes = column.view(self.code_type)  # a negative integer is past every code as its unsigned twin
+        self._ready = column.flags.c_contiguous and column.flags.aligned
 
     def choose_code_type(self) -> np.dtype[Any]:
         return _UNSIGNED[self.column.itemsize]
@@ -118,7 +119,8 @@ class CodeColumn(ArrayColumn):
         return values.view(self.code_type)
 
     def tile(self, start: int, stop: int, scratch: NDArray[Any]) -> NDArray[Any]:
-        return np.require(self._codes[start:stop], requirements=["C", "A"])
+        codes = self._codes[start:stop]
+        return codes if self._ready else np.require(codes, requirements=["C", "A"])
 
     def answers(self, out: Any) -> NDArray[Any]:
         if out is None:

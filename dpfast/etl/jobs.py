@@ -62,6 +62,9 @@ class AtomicFile:
         self._file: BinaryIO | None = None
         if os.path.isdir(self._target):
             raise FileError(f"the target {self._shown} is a folder; this version writes one Parquet file")
+        # A device or a pipe is no file to be replaced: the rename would put a file in its place.
+        if os.path.exists(self._target) and not os.path.isfile(self._target):
+            raise FileError(f"the target {self._shown} is a device or a pipe; name a file")
         for source in sources:
             if self._target == Path(os.path.realpath(source)) or _same_file(self._target, source):
                 raise FileError("the target is the source, under this or another name; nothing is sanitised in place")

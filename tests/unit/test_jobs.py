@@ -266,3 +266,13 @@ def test_background_without_a_thread_runs_at_once() -> None:
     Background(None).submit(done.append, 1)
     assert done == [1]
     assert jobs.WRITE_BUFFER_BYTES > 0
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_a_pipe_is_never_replaced(tmp_path: Path, overwrite: bool) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(FileError, match="device or a pipe"):
+        AtomicFile(pipe, sources=[], overwrite=overwrite)
+    assert pipe.is_fifo()
+    assert list(tmp_path.iterdir()) == [pipe]

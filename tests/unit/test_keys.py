@@ -78,3 +78,13 @@ def test_no_error_shows_any_part_of_a_key(tmp_path: Path, monkeypatch: pytest.Mo
             chain = chain.__cause__ or chain.__context__
         assert "SECRET" not in shown
         assert base64.b64encode(b"SECRETSECRET")[:12].decode() not in shown
+
+
+@pytest.mark.parametrize("text", [base64.b64encode(bytes(24)), b"a password of 31 characters....\n", b"x" * 32])
+def test_a_password_of_32_bytes_is_no_key(tmp_path: Path, text: bytes) -> None:
+    assert len(text) == 32
+    path = tmp_path / "password.key"
+    path.write_bytes(text)
+    path.chmod(0o600)
+    with pytest.raises(ArgumentError, match="does not hold 32 bytes in base64"):
+        resolve_key(path)

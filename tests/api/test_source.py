@@ -47,6 +47,12 @@ def test_files_are_short_and_finished(path: Path) -> None:
         assert TEST_MARKS.findall(text) == []
 
 
+def test_test_files_have_names_of_their_own() -> None:
+    # pytest takes two files of one name for one module, and then `pytest` over all folders stops before it begins.
+    found = [path.name for path in (ROOT / "tests").rglob("test_*.py")]
+    assert sorted(set(found)) == sorted(found)
+
+
 def test_marks_are_seen() -> None:
     for text in ("# TO" + "DO later", "open('/ho" + "me/me/x')", "# pragma: no " + "cover"):
         assert MARKS.search(text)

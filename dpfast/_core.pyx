@@ -57,7 +57,6 @@ cdef extern from "remap.h" nogil:
                   size_t) noexcept
 
 
-
 @cython.final
 cdef class _Span:
     """A borrowed contiguous buffer of any unsigned integer type. (A fused signature would cost microseconds a call.)"""
@@ -67,10 +66,11 @@ cdef class _Span:
 
     def __cinit__(self, owner, bint writable=False):
         PyObject_GetBuffer(owner, &self.view, (PyBUF_WRITABLE if writable else 0) | PyBUF_C_CONTIGUOUS | PyBUF_FORMAT)
+        kind = self.view.format if self.view.format != NULL else b"B"
+        need(kind in (b"B", b"H", b"I", b"L", b"Q") and self.view.itemsize > 0,
+             "codes and indices are native unsigned integers")
         self.width = self.view.itemsize
         self.size = self.view.len // self.width
-        kind = self.view.format if self.view.format != NULL else b"B"
-        need(kind in (b"B", b"H", b"I", b"L", b"Q"), "codes and indices are native unsigned integers")
 
     def __dealloc__(self):
         PyBuffer_Release(&self.view)
@@ -79,6 +79,12 @@ cdef class _Span:
         """Number of the code width: 0, 1 or 2 for 8, 16 or 32 bits."""
         need(self.width <= 4, "codes have 8, 16 or 32 bits")
         return self.width >> 1
+
+    cdef int code_of(self, uint32_t k) except -1:
+        """Number of the code width, which must hold k categories."""
+        cdef int width = self.code()
+        need(self.width == 4 or k <= <uint32_t>1 << 8 * self.width, "these codes are too narrow for the law")
+        return width
 
 
 SPLIT_MAX = DPF_SPLIT_MAX
@@ -158,7 +164,7 @@ cdef class ResponseLaw:
         cdef _Span source = _Span(codes)
         cdef _Span target = _Span(out, True)
         cdef size_t n = source.size
-        cdef int width = source.code()
+        cdef int width = source.code_of(self.law.k)
         cdef size_t pending = 0
         cdef int status
         need(self.law.k <= DPF_SPLIT_MAX, "this law is decided from whole words")
@@ -180,7 +186,7 @@ cdef class ResponseLaw:
         cdef _Span target = _Span(out, True)
         cdef size_t n = rows.shape[0]
         cdef size_t size = min(<size_t>high.shape[0], target.size)
-        cdef int width = target.code()
+        cdef int width = target.code_of(self.law.k)
         cdef size_t i
         need(<size_t>trues.shape[0] >= n and <size_t>low.shape[0] >= 16 * n, "trues and low are too short")
         for i in range(n):
@@ -196,7 +202,7 @@ cdef class ResponseLaw:
         cdef _Span source = _Span(codes)
         cdef _Span target = _Span(out, True)
         cdef size_t n = source.size
-        cdef int width = source.code()
+        cdef int width = source.code_of(self.law.k)
         cdef int status
         need(target.width == source.width and target.size >= n and <size_t>words.shape[0] >= n,
              "words and out need as many elements as codes, and out its type")
@@ -303,7 +309,8 @@ def remap(indices, const uint8_t[::1] validity, size_t offset, table, uint32_t n
     if n == 0:
         return
     if validity is not None:
-        need(<size_t>validity.shape[0] * 8 >= offset + n, "the validity bitmap is too short")
+        need(n <= <size_t>validity.shape[0] * 8 and offset <= <size_t>validity.shape[0] * 8 - n,
+             "the validity bitmap is too short")
         bits = &validity[0]
     with nogil:
         status = dpf_remap(source.view.buf, source.width, bits, offset, entries.view.buf, entries.width, entries.size,

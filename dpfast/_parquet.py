@@ -1,4 +1,4 @@
-"""Reading one Parquet file batch by batch: bounded memory, typed errors, and never a word about its values."""
+"""Reading one Parquet file batch by batch: typed errors, and never a word about its values."""
 
 from __future__ import annotations
 

@@ -182,6 +182,11 @@ class Domain:
         return self.index.get(value)
 
     @property
+    def rule(self) -> str:
+        """What becomes of a value outside the domain; part of a mechanism's digest, so that two rules never share noise."""
+        return self.unknown if self.other_code is None else f"other {self.other_code}"
+
+    @property
     def outside_code(self) -> int:
         """Code that a value outside the domain is encoded to: that of `other`, else k."""
         return self.size if self.other_code is None else self.other_code

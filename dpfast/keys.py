@@ -62,7 +62,8 @@ def resolve_key(key: bytes | str | os.PathLike[str]) -> bytes:
     except FileError:
         raise
     except OSError as error:
-        raise FileError(f"cannot read key file '{path}': {error.strerror}") from None
+        # the text is not shown: it may be a key that was given in place of a path
+        raise FileError(f"cannot read key file: {error.strerror}; key is the path of a file, or 'env:NAME'") from None
     except ValueError:
         raise FileError("cannot read the key file: its path holds a NUL") from None
     # 32 printable bytes are a password, or the base64 of a shorter key, and no 32 random bytes

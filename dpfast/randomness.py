@@ -286,7 +286,7 @@ class Stream:
             if first + n_rows > ROWS_MAX:
                 raise ArgumentError("this stream has no rows left for the column; use a new context")
             self._rows[subkey] = first + n_rows
-        return RowCells(subkey, first)
+        return RowCells(subkey, first, int(n_rows))
 
     def ids(self, column: Column, digest: bytes) -> IdCells:
         """Return the cells of a column and mechanism that are addressed by identifier instead of row.

@@ -71,7 +71,7 @@ class RandomisedResponse(Mechanism):
         Exact probability that a row keeps its category, by chance redraws included: 1 - (k-1) t / 2^64, or 1/k where the
         table is uniform.
     digest : bytes
-        32 bytes that identify kind, domain and threshold.
+        32 bytes that identify kind, domain, threshold and the rule for values outside the domain.
 
     Raises
     ------
@@ -117,7 +117,7 @@ class RandomisedResponse(Mechanism):
 
     @cached_property
     def digest(self) -> bytes:
-        fields = (self.kind.encode(), self.domain.digest, str(self.threshold).encode())
+        fields = (self.kind.encode(), self.domain.digest, str(self.threshold).encode(), self.domain.rule.encode())
         data = b"".join(len(field).to_bytes(8, "little") + field for field in fields)
         return hashlib.blake2b(data, digest_size=32, person=b"dpfast/mech/1").digest()
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import numpy as np
 
 from dpfast import _core
+from dpfast.errors import ArgumentError
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers import CipherContext
@@ -44,24 +45,26 @@ def _block_mode(subkey: bytes) -> CipherContext:
 class RowCells:
     """The reserved cells of a column, addressed by row."""
 
-    __slots__ = ("_first", "_subkey")
+    __slots__ = ("_first", "_n_rows", "_subkey")
 
-    def __init__(self, subkey: bytes, first: int) -> None:
+    def __init__(self, subkey: bytes, first: int, n_rows: int) -> None:
         self._subkey = subkey
         self._first = first
+        self._n_rows = n_rows
 
     def reader(self, start: int, *, whole: bool) -> RowReader:
         """Return a reader of the words from cell `start` of the reservation on; one for each thread."""
-        return RowReader(self._subkey, self._first + start, whole=whole)
+        return RowReader(self._subkey, self._first + start, whole=whole, n_rows=self._n_rows - start)
 
 
 class RowReader:
-    """Words of consecutive rows, for one thread."""
+    """Words of consecutive rows, for one thread; never of a row beyond its `n_rows`."""
 
-    __slots__ = ("_buffer", "_keystream", "_low", "_row", "_skip", "_subkey", "_width")
+    __slots__ = ("_buffer", "_keystream", "_left", "_low", "_row", "_skip", "_subkey", "_width")
 
-    def __init__(self, subkey: bytes, row: int, *, whole: bool) -> None:
+    def __init__(self, subkey: bytes, row: int, *, whole: bool, n_rows: int) -> None:
         self._subkey = subkey
+        self._left = n_rows
         self._width = 8 if whole else 2
         block, self._skip = divmod(row * self._width, BLOCK_BYTES)
         self._keystream = _counter_mode(subkey, block.to_bytes(BLOCK_BYTES, "big"))  # plane 0: the upper 8 bytes are zero
@@ -71,6 +74,9 @@ class RowReader:
 
     def _next(self, n_rows: int) -> NDArray[np.uint8]:
         """Bytes of the next rows. They live until the next call."""
+        if not 0 <= n_rows <= min(TILE_ROWS, self._left):
+            raise ArgumentError("words of more rows than a tile, or than were reserved")
+        self._left -= n_rows
         size = self._skip + n_rows * self._width
         if self._buffer.size < size + BLOCK_BYTES:
             self._buffer = np.empty(size + BLOCK_BYTES, np.uint8)

@@ -1,4 +1,4 @@
-"""Whole files: read, sanitise, write, with bounded memory and nothing lost."""
+"""Whole files: read, sanitise, write, with nothing lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sanitise a file into a new file: streaming, constant memory, complete or not at all.
+"""Sanitise a file into a new file: streaming, complete or not at all.
 
 A reader thread decodes one batch ahead, the caller's thread sanitises, a writer thread encodes the row group before. The
 values do not depend on that, nor on how the source is cut into row groups; row groups of the target have a number of rows
@@ -123,8 +123,10 @@ def sanitise_file(
     -----
     **Privacy guarantee.** ``policy.privacy()``, rounded up, for sources that differ in one row (``replace_one``) and agree on
     public columns and ids. With a key and without ids the noise also depends on a digest of the source's bytes, so other data
-    never share it. After any failure there is no file under the target's name, or the old one.
-    **Cost.** Linear in the number of cells; memory does not grow with the file. A keyed job without ids reads the source twice.
+    never share it. After a failure there is no file under the target's name, or the old one; only where the disc fails to
+    confirm the rename itself is the new one there, complete.
+    **Cost.** Linear in the number of cells. Memory does not grow with the number of rows, but up to 2^20 rows of public text
+    are held at a time, however long they are. A keyed job without ids reads the source twice.
 
     Examples
     --------

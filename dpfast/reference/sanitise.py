@@ -55,11 +55,12 @@ def sanitise(
     --------
     >>> t = response.threshold(3, 1)
     >>> sanitise(["b"] * 6, ["a", "b", "c"], t, master=words.insecure_master_key(1))
-    ['b', 'b', 'a', 'b', 'a', 'b']
+    ['a', 'b', 'c', 'a', 'a', 'a']
     """
     k = len(domain)
     codes = {_typed(value): code for code, value in enumerate(domain)}
-    digest = words.response_digest(words.domain_digest(domain), t)
+    rule = unknown if other is None else f"other {codes[_typed(other)]}"
+    digest = words.response_digest(words.domain_digest(domain), t, rule)
     key = words.subkey(master, "row" if ids is None else "id", context=context, source=source, column=column, mechanism=digest)
     sanitised = []
     for index, value in enumerate(values):

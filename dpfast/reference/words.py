@@ -213,15 +213,19 @@ def range_digest(k: int) -> bytes:
     return _domain_hash([(b"r", str(k).encode("ascii"))])
 
 
-def response_digest(domain: bytes, t: int) -> bytes:
-    """Return the digest of randomised response: its kind, the digest of its alphabet, its threshold.
+def response_digest(domain: bytes, t: int, rule: str = "error") -> bytes:
+    """Return the digest of randomised response: its kind, the digest of its alphabet, its threshold, its rule.
+
+    The rule is what becomes of a value outside the alphabet: "error", "randomise", or "other" and the code of the category
+    that takes its place ("other 2"). Two releases under different rules must not share words: where they did, a row that
+    differs between them would be one with an unknown value.
 
     Examples
     --------
     >>> response_digest(range_digest(3), 5).hex()[:16]
-    'f6abd6d30e242ad5'
+    'eeec3a493424f74f'
     """
-    fields = (b"randomised_response", domain, str(t).encode("ascii"))
+    fields = (b"randomised_response", domain, str(t).encode("ascii"), rule.encode("ascii"))
     return blake2b(_framed(fields), digest_size=32, person=b"dpfast/mech/1").digest()
 
 

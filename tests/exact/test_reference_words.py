@@ -224,7 +224,8 @@ def test_digests_are_these() -> None:
     entries = b"i\x02\0\0\0\0\0\0\0-7" + b"b\x01\0\0\0\0\0\0\x001" + b"y\x01\0\0\0\0\0\0\0\xff"
     assert words.domain_digest([-7, True, b"\xff"]) == (blake2b(entries, digest_size=32, person=b"dpfast/domain/1").digest())
     fields = b"\x13\0\0\0\0\0\0\0randomised_response" + b"\x20\0\0\0\0\0\0\0" + domain + b"\x02\0\0\0\0\0\0\x0042"
-    assert words.response_digest(domain, 42) == blake2b(fields, digest_size=32, person=b"dpfast/mech/1").digest()
+    fields += b"\x07\0\0\0\0\0\0\0other 1"
+    assert words.response_digest(domain, 42, "other 1") == blake2b(fields, digest_size=32, person=b"dpfast/mech/1").digest()
 
 
 def test_other_values_are_refused() -> None:

@@ -88,3 +88,10 @@ def test_a_password_of_32_bytes_is_no_key(tmp_path: Path, text: bytes) -> None:
     path.chmod(0o600)
     with pytest.raises(ArgumentError, match="does not hold 32 bytes in base64"):
         resolve_key(path)
+
+
+def test_a_key_in_place_of_a_path_is_not_shown() -> None:
+    key = base64.b64encode(bytes(range(32))).decode()
+    with pytest.raises(FileError, match="cannot read key file") as caught:
+        resolve_key(key)
+    assert key not in str(caught.value)

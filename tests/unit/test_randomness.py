@@ -330,7 +330,7 @@ def test_the_cipher_is_aes_256() -> None:
 def test_a_reader_is_the_counter_mode_of_the_standard(block: int) -> None:
     expected = b"".join(words.aes_block(AES_KEY, (block + i).to_bytes(16, "big")) for i in range(5))
     for width, skip in ((2, 0), (2, 3), (8, 0), (8, 1)):
-        reader = cells.RowReader(AES_KEY, block * 16 // width + skip, whole=width == 8)
+        reader = cells.RowReader(AES_KEY, block * 16 // width + skip, whole=width == 8, n_rows=1 << 17)
         drawn = b"".join((reader.words(n) if width == 8 else reader.high(n)).tobytes() for n in (1, 2, 0, 3))
         assert drawn == expected[skip * width : skip * width + 6 * width]
 
@@ -369,3 +369,15 @@ def test_every_fresh_stream_asks_the_operating_system(monkeypatch: pytest.Monkey
         mechanism.sanitise(np.zeros(5, np.uint8))
     Stream()
     assert asked == [32] * 4
+
+
+def test_a_reader_stops_where_its_reservation_ends() -> None:
+    """Further on stand the rows of the next call; and a tile is all that a read can give."""
+    reader = Stream.insecure(1).rows("c", DIGEST, 10).reader(4, whole=False)
+    reader.high(5)
+    with pytest.raises(ArgumentError):
+        reader.high(2)
+    assert reader.high(1).size == 1
+    for n_rows in (cells.TILE_ROWS + 1, -1):
+        with pytest.raises(ArgumentError):
+            Stream.insecure(1).rows("c", DIGEST, 1 << 20).reader(0, whole=True).words(n_rows)

@@ -239,9 +239,29 @@ def like(domain: Domain) -> npt.NDArray[Any]:
 
 def test_the_digest_names_what_noise_is_bound_to() -> None:
     plain = Response(["a", "b"], epsilon=1.0)
-    assert plain.digest == Response(Domain(["a", "b"], unknown="randomise"), epsilon=1.0).digest
+    assert plain.digest == Response(Domain(["a", "b"]), epsilon=1.0).digest
     others = [Response(["b", "a"], epsilon=1.0), Response(["a", "b"], epsilon=1.1), Response(["a", "b", None], epsilon=1.0)]
-    assert len({plain.digest, *(other.digest for other in others)}) == 4
+    rules: list[dict[str, Any]] = [{"unknown": "randomise"}, {"other": "a"}, {"other": "b"}]
+    others += [Response(Domain(["a", "b"], **rule), epsilon=1.0) for rule in rules]
+    assert len({plain.digest, *(other.digest for other in others)}) == 7
+
+
+@pytest.mark.parametrize("by_id", [False, True])
+def test_two_rules_under_one_key_do_not_show_which_rows_were_unknown(key: bytes, by_id: bool) -> None:
+    """Did two rules share words, known rows would repeat and every row that differs would be an unknown one."""
+    column = np.array(["a", "b", "x", "y"])[np.random.default_rng(1).integers(0, 4, 4000)]
+    known = np.isin(column, ["a", "b"])
+    ids = np.arange(column.size) if by_id else None
+
+    def released(**rule: Any) -> Any:
+        stream = Stream(key=key, context="one")
+        return Response(Domain(["a", "b"], **rule), epsilon=1.0).sanitise(column, rng=stream, column_name="c", ids=ids)
+
+    first, second, again = released(unknown="randomise"), released(other="b"), released(other="b")
+    share = (first != second)[known].mean()
+    keep = 1 / (1 + np.exp(-1.0))
+    assert abs(share - 2 * keep * (1 - keep)) < 6 * np.sqrt(0.25 / known.sum())
+    assert (second == again).all()
 
 
 def test_a_mechanism_goes_to_other_processes_and_comes_back() -> None:

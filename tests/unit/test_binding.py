@@ -1,0 +1,40 @@
+"""The binding refuses what the C core trusts it to have checked."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dpfast import ArgumentError, _core
+
+
+@pytest.mark.parametrize("offset", [2**64 - 4, 2**64 - 8, 2**63, 1])
+def test_an_offset_that_leaves_the_bitmap(offset: int) -> None:
+    codes = np.zeros(8, np.uint8)
+    with pytest.raises(ArgumentError, match="bitmap"):
+        _core.remap(codes, np.zeros(1, np.uint8), offset, np.zeros(1, np.uint8), 0, codes.copy())
+
+
+@pytest.mark.parametrize("dtype", ["V0", "i1", "f4", ">u2", "u8"])
+def test_codes_are_native_unsigned_integers_of_at_most_32_bits(dtype: str) -> None:
+    law = _core.ResponseLaw(2, 1 << 62, False, False)
+    with pytest.raises((ArgumentError, ValueError)):
+        law.whole(np.zeros(3, dtype), np.zeros(3, np.uint64), np.zeros(3, dtype))
+
+
+def test_an_item_of_no_size() -> None:
+    with pytest.raises((ArgumentError, ValueError)):
+        _core.remap(np.zeros(3, "V0"), None, 0, np.zeros(1, np.uint8), 0, np.zeros(3, np.uint8))
+
+
+@pytest.mark.parametrize("uniform", [True, False])
+def test_codes_too_narrow_for_the_law(uniform: bool) -> None:
+    law = _core.ResponseLaw(300, 1 << 50, uniform, True)
+    codes = np.zeros(3, np.uint8)
+    rows = np.zeros(3, np.uint32)
+    with pytest.raises(ArgumentError, match="narrow"):
+        law.whole(codes, np.zeros(3, np.uint64), codes.copy())
+    with pytest.raises(ArgumentError, match="narrow"):
+        law.first(codes, np.zeros(3, np.uint16), codes.copy(), rows, rows.copy())
+    with pytest.raises(ArgumentError, match="narrow"):
+        law.settle(np.zeros(3, np.uint16), np.zeros(48, np.uint8), rows, rows, codes.copy())

@@ -101,7 +101,9 @@ def test_a_column_is_decided_row_by_row() -> None:
     assert pieces == whole
     assert sanitise(column, domain, t, master=master, column="y", unknown="randomise") != whole
     replaced = ["b" if value == "zebra" else value for value in column]
-    assert sanitise(column, domain, t, master=master, other="b") == sanitise(replaced, domain, t, master=master)
+    answers = sanitise(column, domain, t, master=master, other="b")
+    assert answers == sanitise(replaced, domain, t, master=master, other="b")
+    assert answers != sanitise(replaced, domain, t, master=master), "two rules never share words"
 
 
 def test_noise_by_identifier_follows_the_identifier() -> None:

@@ -26,6 +26,14 @@ enum { N_TARGETS = sizeof targets / sizeof targets[0] };
 
 static _Atomic(const dpf_isa_t *) current = &targets[0];
 
+int dpf_has_vector_aes(void) {
+#if defined(__x86_64__)
+    return has_avx512() && __builtin_cpu_supports("vaes") && __builtin_cpu_supports("vpclmulqdq");
+#else
+    return 0;
+#endif
+}
+
 const dpf_isa_t *dpf_isa_at(size_t i) { return i < N_TARGETS ? &targets[i] : NULL; }
 
 const dpf_isa_t *dpf_isa_current(void) { return atomic_load_explicit(&current, memory_order_relaxed); }

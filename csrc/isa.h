@@ -19,4 +19,7 @@ int dpf_isa_select(const char *name);
 /* The target in use. */
 const dpf_isa_t *dpf_isa_current(void);
 
+/* Whether this processor enciphers several AES blocks, and multiplies for GCM, in one instruction. */
+int dpf_has_vector_aes(void);
+
 #endif

@@ -30,24 +30,34 @@ static inline uint32_t decide(const dpf_response_t *law, uint64_t word, uint32_t
  * are h*2^48 .. (h+1)*2^48 - 1. Then
  *     v(h*2^48) * 2^f = h*M0/2^16 lies in [p, p + 2)      as h*M/2^16 < p + 1 and h*(M0 - M)/2^16 < 1,
  *     v of the last word * 2^f    lies below p + 3        as the block is M0/2^16 < 1 long.
- * So all words of h fall in category p >> f when the fraction p & mask is at most mask - 2: `decided` = mask - 1 fractions.
- * In the uniform table the boundary of category j stands at j*U + min(j, r), which is j*2^64/k or up to r < k <= 2^12 words
+ * So all words of h fall in category p >> f when the fraction p mod 2^f is at most 2^f - 3: 2^f - 2 fractions. The kernel
+ * holds fractions at the top of 16 bits, as p * raise mod 2^16 with raise = 2^(16 - f).
+ * In the uniform table the boundary of category j stands at j*U + min(j, r), which is j*2^64/k or up to r < k <= 2^10 words
  * later, far less than a block: only p = j*2^f exactly could be misjudged, hence margin = 1 there.
- * f < 2 leaves no fraction to decide by, t = 0 no category: then every h in the zone is pending (decided = 0). A cell wrongly called pending
+ * f < 2 leaves no fraction to decide by, t = 0 no category: then every h in the zone is pending (margin and
+ * decided are 1, raise is 0: the fraction of a cell in the zone is 2^16 - 1, of any other 0). A cell wrongly called pending
  * costs time and never changes the law: its word is looked at whole. */
 static void prepare_first_stage(dpf_response_t *law) {
     law->zone_last = law->uniform ? 0xFFFF : (uint16_t)(law->redraw_last >> 48);
+    law->margin = law->decided = 1;
     if (!law->uniform && law->step == 0) return;
     for (unsigned shift = 14; shift >= 2; --shift) {
         const dpf_u128 scaled = law->uniform ? (dpf_u128)law->k << shift : ((dpf_u128)1 << (64 + shift)) / law->step;
         if (scaled >= 1u << 16) continue;
         law->shift = (uint16_t)shift;
         law->multiplier = (uint16_t)scaled;
-        law->mask = (uint16_t)((1u << shift) - 1);
-        law->margin = law->uniform ? 1 : 0;
-        law->decided = (uint16_t)(law->mask - 1 - law->margin);
+        law->raise = (uint16_t)(1u << (16 - shift));
+        const unsigned margin = law->uniform ? 1 : 0;
+        law->margin = (uint16_t)(margin * law->raise);
+        law->decided = (uint16_t)(((1u << shift) - 2 - margin) * law->raise);
         return;
     }
+}
+
+/* Whether the first stage leaves a cell with high word h to the low bits. */
+static inline int straddles(const dpf_response_t *law, uint16_t h) {
+    const uint16_t place = (uint16_t)((uint32_t)h * law->multiplier >> 16);
+    return h <= law->zone_last && (uint16_t)((uint16_t)(place * law->raise) - law->margin) >= law->decided;
 }
 
 int dpf_response_prepare(uint32_t k, uint64_t step, int uniform, int accept_unknown, dpf_response_t *law) {

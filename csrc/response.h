@@ -13,7 +13,15 @@
 
 #include "dpf.h"
 
-#define DPF_SPLIT_MAX 4096u /* largest k that is decided in two stages */
+#define DPF_SPLIT_MAX 1024u /* largest k that is decided in two stages: beyond, whole words are faster */
+
+/* Cells that the first stage leaves to the low bits. */
+typedef struct {
+    uint32_t *rows;  /* places in the column */
+    uint32_t *trues; /* true codes, k for a value outside the domain */
+    uint16_t *highs; /* high words */
+    size_t count;
+} dpf_pending_t;
 
 typedef struct {
     uint32_t k;              /* categories, 1 .. 2^31 */
@@ -33,8 +41,8 @@ typedef struct {
     uint16_t zone_last;  /* h > zone_last: every word that begins with h keeps */
     uint16_t multiplier; /* */
     uint16_t shift;      /* */
-    uint16_t mask;       /* 2^shift - 1 */
-    uint16_t margin;     /* fraction bits below margin ... */
+    uint16_t raise;      /* 2^(16 - shift): p * raise mod 2^16 is the fraction, at the top of 16 bits */
+    uint16_t margin;     /* fractions below margin ... */
     uint16_t decided;    /* ... or from margin + decided on may straddle two categories */
 } dpf_response_t;
 
@@ -52,22 +60,21 @@ enum { DPF_U8, DPF_U16, DPF_U32, DPF_WIDTHS };
 
 /* The kernels of one SIMD target, each for the three code widths; `codes` and `out` are arrays of that width.
  *
- * first(codes, high, out, n, law, rows, trues, pending): first stage, k <= DPF_SPLIT_MAX only.
+ * first(codes, high, out, n, base, law, pending): first stage, k <= DPF_SPLIT_MAX only.
  *   codes   [in]  n true codes                    high [in] n high words
  *   out     [out] n sanitised codes, 0 where pending; may equal codes
- *   rows    [out] places of the pending cells, room for n      trues [out] their true codes (k if unknown), room for n
- *   pending [out] how many there are
- * settle(high, low, rows, trues, pending, out, law): second stage; low = 16 bytes a pending cell, of which the first six,
- *   little-endian, are its low bits.
+ *   base    [in]  row number of codes[0]
+ *   pending [in, out] the pending cells are added: row number, true code (k if unknown), high word; room for n more
+ * settle(pending, low, out, law): second stage; low = 16 bytes a pending cell, of which the first six, little-endian, are its
+ *   low bits; out [out] the column that the row numbers count in.
  * whole(codes, words, out, n, law): one stage from whole words; out may equal codes.
  *
  * first and whole return DPF_OK, or DPF_EDOMAIN when a code is outside the domain and not accepted (the rest of out is still
  * well defined: such cells are 0). */
 typedef struct {
-    int (*first[DPF_WIDTHS])(const void *codes, const uint16_t *high, void *out, size_t n, const dpf_response_t *law,
-                             uint32_t *rows, uint32_t *trues, size_t *pending);
-    void (*settle[DPF_WIDTHS])(const uint16_t *high, const uint8_t *low, const uint32_t *rows, const uint32_t *trues,
-                               size_t pending, void *out, const dpf_response_t *law);
+    int (*first[DPF_WIDTHS])(const void *codes, const uint16_t *high, void *out, size_t n, uint32_t base,
+                             const dpf_response_t *law, dpf_pending_t *pending);
+    void (*settle[DPF_WIDTHS])(const dpf_pending_t *pending, const uint8_t *low, void *out, const dpf_response_t *law);
     int (*whole[DPF_WIDTHS])(const void *codes, const uint64_t *words, void *out, size_t n, const dpf_response_t *law);
 } dpf_response_kernels_t;
 

@@ -3,70 +3,75 @@
  *   DPF_NAME  maker of the function names.
  * Plain C that GCC and clang vectorise; no header of any processor. */
 
-/* First stage of `count` cells into `tile`; nonzero when some cell is pending or outside the domain. The `low` bits decide
- * such a cell, so its place in `tile` is overwritten by the caller. */
-static inline __attribute__((always_inline)) unsigned DPF_NAME(stage)(const DPF_T *codes, const uint16_t *high, DPF_T *tile,
-                                                                     size_t count, const dpf_response_t *law) {
-    const uint32_t multiplier = law->multiplier;
-    const uint16_t zone_last = law->zone_last, mask = law->mask, margin = law->margin, decided = law->decided;
-    const uint16_t shift = law->shift;
-    const DPF_WIDE k = (DPF_WIDE)law->k;
-    DPF_WIDE open = 0;
+enum {
+    DPF_NAME(TILE) = 128,  /* rows between two looks at whether a cell is open: pending, or outside the domain */
+    DPF_NAME(AHEAD) = 1024 /* bytes between a load and its prefetch: what memory delivers while a few tiles are worked */
+};
+
+/* First stage of `count` cells into `tile`; nonzero when some cell is open. `fractions` are those of the cells in the zone, 0
+ * for the others. The caller overwrites open cells of `tile`: their low bits decide. One loop for each width and kind of step,
+ * and products of 16-bit numbers alone (category = p >> shift = p * raise >> 16), lest GCC widen the lanes. */
+static inline __attribute__((always_inline)) int DPF_NAME(stage)(const DPF_T *restrict codes, const uint16_t *restrict high,
+                                                                DPF_T *restrict tile, uint16_t *restrict fractions,
+                                                                size_t count, const dpf_response_t *law) {
+    const uint16_t multiplier = law->multiplier, raise = law->raise, zone_last = law->zone_last, margin = law->margin;
+    uint16_t place[DPF_NAME(TILE)], category[DPF_NAME(TILE)], zone[DPF_NAME(TILE)];
+    uint16_t fraction = 0;
+    DPF_T code = 0;
+    for (size_t j = 0; j < count; ++j) place[j] = (uint16_t)((uint32_t)high[j] * multiplier >> 16);
+    for (size_t j = 0; j < count; ++j) category[j] = (uint16_t)((uint32_t)place[j] * raise >> 16);
+    for (size_t j = 0; j < count; ++j) zone[j] = high[j] <= zone_last ? 0xFFFF : 0;
+    for (size_t j = 0; j < count; ++j) fractions[j] = (uint16_t)((uint16_t)(place[j] * raise - margin) & zone[j]);
+    for (size_t j = 0; j < count; ++j) fraction = fractions[j] > fraction ? fractions[j] : fraction;
+    for (size_t j = 0; j < count; ++j) tile[j] = (DPF_T)((category[j] & zone[j]) | (codes[j] & ~(DPF_WIDE)(int16_t)zone[j]));
     for (size_t j = 0; j < count; ++j) {
-        const uint16_t h = high[j];
-        const DPF_WIDE x = codes[j];
-        const uint16_t p = (uint16_t)((h * multiplier) >> 16);
-        const uint16_t category = (uint16_t)(p >> shift);
-        const uint16_t fraction = (uint16_t)((uint16_t)(p & mask) - margin);
-        const uint16_t zone = h <= zone_last ? 0xFFFF : 0;
-        const uint16_t straddles = fraction >= decided ? 0xFFFF : 0;
-        open |= (DPF_WIDE)(zone & straddles);
-        open |= x >= k ? (DPF_WIDE)0xFFFF : (DPF_WIDE)0;
-        tile[j] = (DPF_T)(zone ? category : x);
+        const DPF_T x = codes[j];
+        code = x > code ? x : code;
     }
-    return open;
+    return fraction >= law->decided || code >= law->k;
 }
 
-static int DPF_NAME(first)(const void *codes, const uint16_t *high, void *out, size_t n, const dpf_response_t *law,
-                           uint32_t *rows, uint32_t *trues, size_t *pending) {
-    enum { TILE = 64 };
+static int DPF_NAME(first)(const void *codes, const uint16_t *high, void *out, size_t n, uint32_t base,
+                           const dpf_response_t *law, dpf_pending_t *pending) {
+    enum { TILE = DPF_NAME(TILE) };
     DPF_T tile[TILE];
-    size_t listed = 0;
+    uint16_t fractions[TILE];
+    size_t listed = pending->count;
     int status = DPF_OK;
-    for (size_t base = 0; base < n; base += TILE) {
-        const size_t count = n - base < TILE ? n - base : TILE;
-        const DPF_T *const x = (const DPF_T *)codes + base;
-        const uint16_t *const h = high + base;
-        const unsigned open = count == TILE ? DPF_NAME(stage)(x, h, tile, TILE, law) : DPF_NAME(stage)(x, h, tile, count, law);
-        if (open) {
-            for (size_t j = 0; j < count; ++j) {
-                const int unknown = x[j] >= law->k;
-                const uint16_t p = (uint16_t)(((uint32_t)h[j] * law->multiplier) >> 16);
-                const uint16_t fraction = (uint16_t)((uint16_t)(p & law->mask) - law->margin);
-                if (unknown && !law->accept_unknown) {
-                    status = DPF_EDOMAIN;
-                    tile[j] = 0;
-                } else if (unknown || (h[j] <= law->zone_last && fraction >= law->decided)) {
-                    rows[listed] = (uint32_t)(base + j);
-                    trues[listed] = unknown ? law->k : (uint32_t)x[j];
-                    ++listed;
-                    tile[j] = 0;
-                }
-            }
+    for (size_t start = 0; start < n; start += TILE) {
+        const size_t count = n - start < TILE ? n - start : TILE;
+        const DPF_T *const x = (const DPF_T *)codes + start;
+        const uint16_t *const h = high + start;
+        for (size_t b = 0; b < TILE * sizeof(DPF_T); b += 64) {
+            __builtin_prefetch((const char *)x + b + DPF_NAME(AHEAD));
+            __builtin_prefetch((const char *)((DPF_T *)out + start) + b + DPF_NAME(AHEAD), 1);
         }
-        memcpy((DPF_T *)out + base, tile, count * sizeof(DPF_T));
+        const int open = count == TILE ? DPF_NAME(stage)(x, h, tile, fractions, TILE, law)
+                                            : DPF_NAME(stage)(x, h, tile, fractions, count, law);
+        for (size_t j = 0; open && j < count; ++j) {
+            if (fractions[j] < law->decided && x[j] < law->k) continue;
+            tile[j] = 0;
+            if (x[j] >= law->k && !law->accept_unknown) {
+                status = DPF_EDOMAIN;
+                continue;
+            }
+            pending->rows[listed] = base + (uint32_t)(start + j);
+            pending->trues[listed] = x[j] < law->k ? (uint32_t)x[j] : law->k;
+            pending->highs[listed] = h[j];
+            ++listed;
+        }
+        memcpy((DPF_T *)out + start, tile, count * sizeof(DPF_T));
     }
-    *pending = listed;
+    pending->count = listed;
     return status;
 }
 
-static void DPF_NAME(settle)(const uint16_t *high, const uint8_t *low, const uint32_t *rows, const uint32_t *trues,
-                             size_t pending, void *out, const dpf_response_t *law) {
-    for (size_t i = 0; i < pending; ++i) {
+static void DPF_NAME(settle)(const dpf_pending_t *pending, const uint8_t *low, void *out, const dpf_response_t *law) {
+    for (size_t i = 0; i < pending->count; ++i) {
         const uint8_t *const b = low + 16 * i;
-        const uint64_t word = (uint64_t)high[rows[i]] << 48 | (uint64_t)b[5] << 40 | (uint64_t)b[4] << 32 |
+        const uint64_t word = (uint64_t)pending->highs[i] << 48 | (uint64_t)b[5] << 40 | (uint64_t)b[4] << 32 |
                               (uint64_t)b[3] << 24 | (uint64_t)b[2] << 16 | (uint64_t)b[1] << 8 | (uint64_t)b[0];
-        ((DPF_T *)out)[rows[i]] = (DPF_T)decide(law, word, trues[i]);
+        ((DPF_T *)out)[pending->rows[i]] = (DPF_T)decide(law, word, pending->trues[i]);
     }
 }
 

@@ -3,6 +3,7 @@
 import os
 
 cimport cython
+from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
 from cpython.buffer cimport PyBUF_C_CONTIGUOUS, PyBUF_FORMAT, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
@@ -20,11 +21,16 @@ cdef extern from "response.h" nogil:
         uint32_t k
         uint32_t uniform
 
+    ctypedef struct dpf_pending_t:
+        uint32_t *rows
+        uint32_t *trues
+        uint16_t *highs
+        size_t count
+
     ctypedef struct dpf_response_kernels_t:
-        int (*first[3])(const void *, const uint16_t *, void *, size_t, const dpf_response_t *, uint32_t *, uint32_t *,
-                        size_t *) noexcept nogil
-        void (*settle[3])(const uint16_t *, const uint8_t *, const uint32_t *, const uint32_t *, size_t, void *,
-                          const dpf_response_t *) noexcept nogil
+        int (*first[3])(const void *, const uint16_t *, void *, size_t, uint32_t, const dpf_response_t *,
+                        dpf_pending_t *) noexcept nogil
+        void (*settle[3])(const dpf_pending_t *, const uint8_t *, void *, const dpf_response_t *) noexcept nogil
         int (*whole[3])(const void *, const uint64_t *, void *, size_t, const dpf_response_t *) noexcept nogil
 
     uint32_t DPF_SPLIT_MAX
@@ -40,6 +46,7 @@ cdef extern from "isa.h" nogil:
     const dpf_isa_t *dpf_isa_at(size_t i) noexcept
     int dpf_isa_select(const char *name) noexcept
     const dpf_isa_t *dpf_isa_current() noexcept
+    int dpf_has_vector_aes() noexcept
 
 
 cdef extern from "words.h" nogil:
@@ -133,6 +140,58 @@ def set_isa(name):
     check(dpf_isa_select(encoded))
 
 
+def has_vector_aes():
+    """Whether this processor enciphers several AES blocks in one instruction."""
+    return bool(dpf_has_vector_aes())
+
+
+@cython.final
+cdef class Pending:
+    """Cells that the first stage leaves to the low bits: their rows, true codes and high words."""
+    cdef dpf_pending_t listed
+    cdef readonly size_t capacity
+
+    def __cinit__(self, size_t capacity):
+        need(0 < capacity <= 1 << 32, "room for no cell, or for too many")
+        self.capacity = capacity
+        self.listed.rows = <uint32_t *>PyMem_RawMalloc(capacity * sizeof(uint32_t))
+        self.listed.trues = <uint32_t *>PyMem_RawMalloc(capacity * sizeof(uint32_t))
+        self.listed.highs = <uint16_t *>PyMem_RawMalloc(capacity * sizeof(uint16_t))
+        if self.listed.rows == NULL or self.listed.trues == NULL or self.listed.highs == NULL:
+            raise MemoryError("no memory for the pending cells")
+
+    def __dealloc__(self):
+        PyMem_RawFree(self.listed.rows)
+        PyMem_RawFree(self.listed.trues)
+        PyMem_RawFree(self.listed.highs)
+
+    def __len__(self):
+        return self.listed.count
+
+    def cells(self):
+        """(row, true code, high word) of each cell."""
+        return [(self.listed.rows[i], self.listed.trues[i], self.listed.highs[i]) for i in range(self.listed.count)]
+
+    def add(self, uint32_t row, uint32_t true, uint16_t high):
+        """List a cell."""
+        need(self.listed.count < self.capacity, "no room for pending rows")
+        self.listed.rows[self.listed.count] = row
+        self.listed.trues[self.listed.count] = true
+        self.listed.highs[self.listed.count] = high
+        self.listed.count += 1
+
+    def clear(self):
+        """Forget the cells."""
+        self.listed.count = 0
+
+    def counter_blocks(self, uint64_t first, uint8_t[::1] blocks not None):
+        """Counter blocks of plane 1 for the cells of a column whose row 0 is row `first` of the stream."""
+        need(<size_t>blocks.shape[0] >= 16 * self.listed.count, "blocks needs 16 bytes a cell")
+        if self.listed.count:
+            with nogil:
+                dpf_counter_blocks(1, first, self.listed.rows, self.listed.count, &blocks[0])
+
+
 @cython.final
 cdef class ResponseLaw:
     """The k-ary response law of `k` categories with `step` words each, or the uniform table."""
@@ -158,44 +217,39 @@ cdef class ResponseLaw:
         """Whether cells are decided in two stages, `first` and `settle`; otherwise from `whole` words."""
         return self.law.k <= DPF_SPLIT_MAX
 
-    def first(self, codes, const uint16_t[::1] high not None, out, uint32_t[::1] rows not None,
-              uint32_t[::1] trues not None):
-        """First stage; returns the number of pending cells listed in `rows` and `trues`."""
+    def first(self, codes, high, out, Pending pending not None, uint32_t base):
+        """First stage of rows base, base + 1, ... of a column; the cells that stay open are added to `pending`."""
         cdef _Span source = _Span(codes)
+        cdef _Span words = _Span(high)
         cdef _Span target = _Span(out, True)
         cdef size_t n = source.size
         cdef int width = source.code_of(self.law.k)
-        cdef size_t pending = 0
         cdef int status
         need(self.law.k <= DPF_SPLIT_MAX, "this law is decided from whole words")
-        need(target.width == source.width and target.size >= n and <size_t>high.shape[0] >= n
-             and <size_t>rows.shape[0] >= n and <size_t>trues.shape[0] >= n,
-             "high, out, rows and trues need as many elements as codes, and out its type")
-        if n == 0:
-            return 0
-        cdef const dpf_response_kernels_t *kernels = dpf_isa_current().response
-        with nogil:
-            status = kernels.first[width](source.view.buf, &high[0], target.view.buf, n, &self.law, &rows[0], &trues[0],
-                                          &pending)
-        check(status)
-        return pending
-
-    def settle(self, const uint16_t[::1] high not None, const uint8_t[::1] low not None,
-               const uint32_t[::1] rows not None, const uint32_t[::1] trues not None, out):
-        """Second stage: the pending cells `rows`, from 16 bytes of `low` each."""
-        cdef _Span target = _Span(out, True)
-        cdef size_t n = rows.shape[0]
-        cdef size_t size = min(<size_t>high.shape[0], target.size)
-        cdef int width = target.code_of(self.law.k)
-        cdef size_t i
-        need(<size_t>trues.shape[0] >= n and <size_t>low.shape[0] >= 16 * n, "trues and low are too short")
-        for i in range(n):
-            need(rows[i] < size, "a pending row lies outside the column")
+        need(words.width == 2 and words.size >= n and target.width == source.width and target.size >= n,
+             "high and out need as many elements as codes, high of 16 bits, out of the type of codes")
+        need(n <= pending.capacity - pending.listed.count and n <= <uint64_t>(1 << 32) - base, "no room for pending rows")
         if n == 0:
             return
         cdef const dpf_response_kernels_t *kernels = dpf_isa_current().response
         with nogil:
-            kernels.settle[width](&high[0], &low[0], &rows[0], &trues[0], n, target.view.buf, &self.law)
+            status = kernels.first[width](source.view.buf, <const uint16_t *>words.view.buf, target.view.buf, n, base,
+                                          &self.law, &pending.listed)
+        check(status)
+
+    def settle(self, Pending pending not None, const uint8_t[::1] low not None, out):
+        """Second stage: the pending cells of the column `out`, from 16 bytes of `low` each."""
+        cdef _Span target = _Span(out, True)
+        cdef int width = target.code_of(self.law.k)
+        cdef size_t i
+        need(<size_t>low.shape[0] >= 16 * pending.listed.count, "low is too short")
+        for i in range(pending.listed.count):
+            need(pending.listed.rows[i] < target.size, "a pending row lies outside the column")
+        if pending.listed.count == 0:
+            return
+        cdef const dpf_response_kernels_t *kernels = dpf_isa_current().response
+        with nogil:
+            kernels.settle[width](&pending.listed, &low[0], target.view.buf, &self.law)
 
     def whole(self, codes, const uint64_t[::1] words not None, out):
         """The law from whole 64-bit words."""
@@ -212,15 +266,6 @@ cdef class ResponseLaw:
         with nogil:
             status = kernels.whole[width](source.view.buf, &words[0], target.view.buf, n, &self.law)
         check(status)
-
-
-def counter_blocks(uint64_t plane, uint64_t first, const uint32_t[::1] rows not None, uint8_t[::1] blocks not None):
-    """Counter blocks of plane `plane` for rows first + rows[i]."""
-    cdef size_t n = rows.shape[0]
-    need(<size_t>blocks.shape[0] >= 16 * n, "blocks needs 16 bytes a row")
-    if n:
-        with nogil:
-            dpf_counter_blocks(plane, first, &rows[0], n, &blocks[0])
 
 
 def id_integer_blocks(const uint64_t[::1] ids not None, bint is_unsigned, uint8_t tag,

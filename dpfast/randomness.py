@@ -9,8 +9,10 @@ Stream version 1, a frozen format (``tests/golden`` pins it):
 * subkey = BLAKE2b-256(key=master; version, kind, context, source, column, mechanism digest), each field preceded by its length
   (8 bytes, little-endian). kind is ``row``, ``id`` or ``draw``; a column is empty, ``s`` + UTF-8, or ``t`` + its parts,
   each preceded by its length.
-* A counter block is plane (8 bytes, big-endian) followed by counter (8 bytes, big-endian).
-* Row cells of at most 4096 categories: the 16 high bits of the word of row i are bytes 2i, 2i+1 (little-endian) of the CTR
+* A counter block is plane (8 bytes, big-endian) followed by counter (8 bytes, big-endian). The keystream of plane 0 is its
+  enciphered blocks in order; the counter of block b is 2^32 * (b div 2^16) + 2 + (b mod 2^16), so that every 2^16 blocks are
+  the counter part of one AES-GCM message. In plane 1 the counter is the row.
+* Row cells of at most 1024 categories: the 16 high bits of the word of row i are bytes 2i, 2i+1 (little-endian) of the
   keystream of plane 0; the 48 low bits are the first 6 bytes (little-endian) of the enciphered block (plane 1, counter i).
 * Row cells of more categories: the word is bytes 8i .. 8i+7 (little-endian) of plane 0.
 * Identifier cells: the word is the first 8 bytes (little-endian) of the AES CBC-MAC over tag, length (3 bytes), true code
@@ -39,7 +41,7 @@ if TYPE_CHECKING:
 __all__ = ["STREAM_VERSION", "Stream"]
 
 STREAM_VERSION: Final = 1
-ROWS_MAX: Final = 1 << 60  # the byte address of a row, 8 bytes a row, stays below 2^64
+ROWS_MAX: Final = 1 << 49  # rows of 8 bytes whose block, below 2^48, has its segment number in 4 bytes of the counter
 
 Column: TypeAlias = "str | tuple[str, ...] | None"
 Kind: TypeAlias = Literal["row", "id", "draw"]
@@ -95,7 +97,7 @@ def _check_rows(value: object, name: str) -> None:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
         raise ArgumentTypeError(f"{name} must be an integer")
     if not 0 <= value <= ROWS_MAX:
-        raise ArgumentError(f"{name} must lie between 0 and 2**60")
+        raise ArgumentError(f"{name} must lie between 0 and 2**49")
 
 
 _VERSION_FIELD = _field(str(STREAM_VERSION).encode())
@@ -276,7 +278,7 @@ class Stream:
         --------
         >>> cells = Stream.insecure(1).rows("origin", bytes(32), 1000)
         >>> cells.reader(0, whole=False).high(2).tolist()
-        [17113, 29309]
+        [54365, 51691]
         """
         self._check_process()
         _check_rows(n_rows, "n_rows")

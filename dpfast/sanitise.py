@@ -6,10 +6,11 @@ domain under ``unknown="error"``, and broken dictionaries.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 
+from dpfast._core import Pending
 from dpfast._threads import check_threads, run_rows
 from dpfast.columns import ColumnAdapter, adapt
 from dpfast.columns.base import clip_codes
@@ -17,10 +18,11 @@ from dpfast.domain import outside_text
 from dpfast.errors import ArgumentTypeError, OutsideDomainError
 from dpfast.ids import prepare_ids
 from dpfast.randomness import Stream
-from dpfast.words import TILE_ROWS
+from dpfast.words import TILE_ROWS, TILE_WORDS
 
 if TYPE_CHECKING:
     import threading
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from dpfast.ids import IdColumn
     from dpfast.randomness import Column
     from dpfast.words import IdCells, RowCells
+
+GROUP_ROWS: Final = 1 << 24  # rows whose pending cells are settled together
 
 __all__ = ["Law", "count_codes", "sanitise_column"]
 
@@ -37,22 +41,8 @@ class Law(Protocol):
 
     @property
     def split(self) -> bool: ...
-    def first(
-        self,
-        codes: NDArray[Any],
-        high: NDArray[np.uint16],
-        out: NDArray[Any],
-        rows: NDArray[np.uint32],
-        trues: NDArray[np.uint32],
-    ) -> int: ...
-    def settle(
-        self,
-        high: NDArray[np.uint16],
-        low: NDArray[np.uint8],
-        rows: NDArray[np.uint32],
-        trues: NDArray[np.uint32],
-        out: NDArray[Any],
-    ) -> None: ...
+    def first(self, codes: NDArray[Any], high: NDArray[np.uint16], out: NDArray[Any], pending: Pending, base: int) -> None: ...
+    def settle(self, pending: Pending, low: NDArray[np.uint8], out: NDArray[Any]) -> None: ...
     def whole(self, codes: NDArray[Any], words: NDArray[np.uint64], out: NDArray[Any]) -> None: ...
 
 
@@ -87,35 +77,45 @@ def sanitise_column(
 
 
 def _by_row(law: Law, adapter: ColumnAdapter, answers: NDArray[Any], cells: RowCells, threads: int | None) -> None:
-    def task(start: int, stop: int, cancelled: threading.Event) -> None:
-        reader = cells.reader(start, whole=not law.split)
-        size = min(TILE_ROWS, stop - start) if law.split else 0
-        pending_rows, trues = np.empty(size, np.uint32), np.empty(size, np.uint32)
-        for first in range(start, stop, TILE_ROWS):
+    def tiles(start: int, stop: int, cancelled: threading.Event) -> Iterator[tuple[int, int, NDArray[Any], NDArray[Any]]]:
+        """First and last row, codes, and place of the answers, tile by tile."""
+        rows = TILE_ROWS if law.split else TILE_WORDS
+        for first in range(start, stop, rows):
             if cancelled.is_set():
                 return
-            n = min(TILE_ROWS, stop - first)
-            out = answers[first : first + n]
-            codes = adapter.tile(first, first + n, out)
-            if not law.split:
-                law.whole(codes, reader.words(n), out)
-                continue
-            high = reader.high(n)
-            if pending := law.first(codes, high, out, pending_rows, trues):
-                rows = pending_rows[:pending]
-                law.settle(high, reader.low(rows, n), rows, trues[:pending], out)
+            last = min(first + rows, stop)
+            out = answers[first:last]
+            yield first, last, adapter.tile(first, last, out), out
 
-    run_rows(task, adapter.n_rows, threads)
+    def split(start: int, stop: int, cancelled: threading.Event) -> None:
+        reader = cells.reader(start, whole=False)
+        pending = Pending(max(1, 2 * min(TILE_ROWS, stop - start)))
+        settled = start
+        for first, last, codes, out in tiles(start, stop, cancelled):
+            law.first(codes, reader.high(last - first), out, pending, first - settled)
+            # few cells are pending, so many tiles share the second stage
+            if last == stop or len(pending) > TILE_ROWS or last - settled > GROUP_ROWS:
+                if pending:
+                    law.settle(pending, reader.low(pending, settled - start), answers[settled:last])
+                    pending.clear()
+                settled = last
+
+    def whole(start: int, stop: int, cancelled: threading.Event) -> None:
+        reader = cells.reader(start, whole=True)
+        for first, last, codes, out in tiles(start, stop, cancelled):
+            law.whole(codes, reader.words(last - first), out)
+
+    run_rows(split if law.split else whole, adapter.n_rows, threads)
 
 
 def _by_id(
     law: Law, k: int, adapter: ColumnAdapter, answers: NDArray[Any], cells: IdCells, ids: IdColumn, threads: int | None
 ) -> None:
     def task(start: int, stop: int, cancelled: threading.Event) -> None:
-        for first in range(start, stop, TILE_ROWS):
+        for first in range(start, stop, TILE_WORDS):
             if cancelled.is_set():
                 return
-            last = min(first + TILE_ROWS, stop)
+            last = min(first + TILE_WORDS, stop)
             out = answers[first:last]
             codes = adapter.tile(first, last, out)
             true_codes = clip_codes(codes, k).astype(np.uint32)

@@ -17,29 +17,69 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers import CipherContext
     from numpy.typing import NDArray
 
-__all__ = ["TILE_ROWS", "IdCells", "RowCells", "RowReader"]
+__all__ = ["TILE_ROWS", "TILE_WORDS", "IdCells", "RowCells", "RowReader"]
 
 BLOCK_BYTES: Final = 16
-TILE_ROWS: Final = 1 << 17  # rows a kernel call: words, codes and answers of a tile stay in the second-level cache
-_ZEROS = bytes(8 * TILE_ROWS + BLOCK_BYTES)  # plaintext of a keystream tile
+SEGMENT_BLOCKS: Final = 1 << 16  # blocks of a plane that one counter-mode message covers
+_ZEROS = bytes(SEGMENT_BLOCKS * BLOCK_BYTES)  # plaintext of a segment
+# rows a kernel call: words, codes and answers of a tile stay in the second-level cache
+TILE_ROWS: Final = 1 << 18  # two bytes of words a row
+TILE_WORDS: Final = 1 << 16  # whole words, or blocks of identifiers
 
 
 @cache
-def _ciphers() -> tuple[Any, Any, Any, Any]:
+def _ciphers() -> tuple[Any, Any, Any]:
     """The cryptography package, imported when the first word is drawn."""
     from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-    return Cipher, algorithms.AES256, modes.CTR, modes.ECB()
+    return Cipher, algorithms.AES256, modes
 
 
-def _counter_mode(subkey: bytes, counter: bytes) -> CipherContext:
-    cipher, aes, ctr, _ = _ciphers()
-    return cast("CipherContext", cipher(aes(subkey), ctr(counter)).encryptor())
+def _encryptor(subkey: bytes, mode: Any) -> CipherContext:
+    cipher, aes, _ = _ciphers()
+    return cast("CipherContext", cipher(aes(subkey), mode).encryptor())
 
 
 def _block_mode(subkey: bytes) -> CipherContext:
-    cipher, aes, _, ecb = _ciphers()
-    return cast("CipherContext", cipher(aes(subkey), ecb).encryptor())
+    return _encryptor(subkey, _ciphers()[2].ECB())
+
+
+class _Keystream:
+    """The bytes of plane 0 from one block on.
+
+    A segment is the counter part of one AES-GCM message of zeros, whose counter starts at 2: the nonce is plane and segment.
+    OpenSSL produces that twice as fast as CTR where the processor has vector AES, and can only start at the front; CTR gives
+    the same bytes from any block on. No tag is ever computed.
+    """
+
+    __slots__ = ("_block", "_cipher", "_left", "_subkey")
+
+    def __init__(self, subkey: bytes, block: int) -> None:
+        self._subkey = subkey
+        self._block = block  # the first block that no message covers yet
+        self._left = 0  # bytes that the message at hand still covers
+
+    def fill(self, out: NDArray[np.uint8], size: int) -> None:
+        """Write the next `size` bytes to `out`, which has room for a block more."""
+        zeros, target, at = memoryview(_ZEROS), out.data, 0
+        while at < size:
+            if not self._left:
+                self._begin()
+            part = min(size - at, self._left)
+            self._cipher.update_into(zeros[:part], target[at:])
+            at += part
+            self._left -= part
+
+    def _begin(self) -> None:
+        segment, place = divmod(self._block, SEGMENT_BLOCKS)
+        modes = _ciphers()[2]
+        nonce = segment.to_bytes(12, "big")  # plane 0: the upper 8 bytes are zero
+        if place == 0 and _core.has_vector_aes():
+            self._cipher = _encryptor(self._subkey, modes.GCM(nonce))
+        else:
+            self._cipher = _encryptor(self._subkey, modes.CTR(nonce + (2 + place).to_bytes(4, "big")))
+        self._block += SEGMENT_BLOCKS - place
+        self._left = (SEGMENT_BLOCKS - place) * BLOCK_BYTES
 
 
 class RowCells:
@@ -60,16 +100,16 @@ class RowCells:
 class RowReader:
     """Words of consecutive rows, for one thread; never of a row beyond its `n_rows`."""
 
-    __slots__ = ("_buffer", "_keystream", "_left", "_low", "_row", "_skip", "_subkey", "_width")
+    __slots__ = ("_blocks", "_buffer", "_enciphered", "_first", "_keystream", "_left", "_low", "_skip", "_subkey", "_width")
 
     def __init__(self, subkey: bytes, row: int, *, whole: bool, n_rows: int) -> None:
         self._subkey = subkey
         self._left = n_rows
         self._width = 8 if whole else 2
         block, self._skip = divmod(row * self._width, BLOCK_BYTES)
-        self._keystream = _counter_mode(subkey, block.to_bytes(BLOCK_BYTES, "big"))  # plane 0: the upper 8 bytes are zero
-        self._row = row
-        self._buffer = np.empty(0, np.uint8)
+        self._keystream = _Keystream(subkey, block)
+        self._first = row
+        self._buffer = self._blocks = self._enciphered = np.empty(0, np.uint8)
         self._low: CipherContext | None = None
 
     def _next(self, n_rows: int) -> NDArray[np.uint8]:
@@ -80,10 +120,9 @@ class RowReader:
         size = self._skip + n_rows * self._width
         if self._buffer.size < size + BLOCK_BYTES:
             self._buffer = np.empty(size + BLOCK_BYTES, np.uint8)
-        self._keystream.update_into(memoryview(_ZEROS)[:size], self._buffer.data)
+        self._keystream.fill(self._buffer, size)
         taken = self._buffer[self._skip : size]
         self._skip = 0  # the keystream goes on in the middle of a block by itself
-        self._row += n_rows
         return taken
 
     def high(self, n_rows: int) -> NDArray[np.uint16]:
@@ -94,13 +133,20 @@ class RowReader:
         """The whole words of the next rows (at most a tile)."""
         return self._next(n_rows).view("<u8")
 
-    def low(self, rows: NDArray[np.uint32], n_rows: int) -> NDArray[np.uint8]:
-        """Enciphered blocks that hold the low bits of `rows`, counted from the start of the last `n_rows` rows read."""
+    def low(self, pending: _core.Pending, start: int) -> NDArray[np.uint8]:
+        """Enciphered blocks that hold the low bits of pending cells, whose row 0 is row `start` of this reader.
+
+        They live until the next call, and may be followed by others.
+        """
         if self._low is None:
             self._low = _block_mode(self._subkey)
-        blocks = np.empty(BLOCK_BYTES * rows.size, np.uint8)
-        _core.counter_blocks(1, self._row - n_rows, rows, blocks)
-        return _encipher(self._low, blocks)
+        size = BLOCK_BYTES * len(pending)
+        if self._blocks.size < size:
+            self._blocks = np.empty(2 * size, np.uint8)
+            self._enciphered = np.empty(2 * size + BLOCK_BYTES, np.uint8)
+        pending.counter_blocks(self._first + start, self._blocks)
+        self._low.update_into(self._blocks.data[:size], self._enciphered.data)
+        return self._enciphered
 
 
 class IdCells:

@@ -54,8 +54,8 @@ def sanitise(
     Examples
     --------
     >>> t = response.threshold(3, 1)
-    >>> sanitise(["b"] * 6, ["a", "b", "c"], t, master=words.insecure_master_key(1))
-    ['a', 'b', 'c', 'a', 'a', 'a']
+    >>> sanitise(["b"] * 6, ["a", "b", "c"], t, master=words.insecure_master_key(2))
+    ['b', 'a', 'c', 'c', 'a', 'b']
     """
     k = len(domain)
     codes = {_typed(value): code for code, value in enumerate(domain)}

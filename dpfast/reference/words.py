@@ -5,9 +5,10 @@ counter block are big-endian.
 
     master key                32 bytes, secret
     subkey                    keyed BLAKE2b of (version, kind, context, source, column, mechanism digest)
-    keystream block (p, b)    AES(subkey, plane p ‖ counter b), 8 bytes each
-    word of a row, k <= 4096  16 high bits: 8 rows to a block of plane 0; 48 low bits: block (1, row), first 6 bytes
-    word of a row, k > 4096   64 bits: 2 rows to a block of plane 0
+    keystream block (p, c)    AES(subkey, plane p ‖ counter c), 8 bytes each
+    row block b               block (0, 2^32 * (b div 2^16) + 2 + (b mod 2^16))
+    word of a row, k <= 1024  16 high bits: 8 rows to a row block; 48 low bits: block (1, row), first 6 bytes
+    word of a row, k > 1024   64 bits: 2 rows to a row block
     word of an identifier     first 8 bytes of the AES CBC-MAC of (identifier, true code)
 
 References
@@ -34,13 +35,14 @@ __all__ = [
     "keystream_block",
     "range_digest",
     "response_digest",
+    "row_block",
     "row_halves",
     "row_word",
     "subkey",
 ]
 
 VERSION = b"1"
-LARGEST_TWO_PLANE_K = 4096
+LARGEST_TWO_PLANE_K = 1024
 
 DomainValue = str | int | bool | bytes | None
 ScalarId = int | str | bytes | UUID
@@ -122,17 +124,31 @@ def keystream_block(key: bytes, plane: int, counter: int) -> bytes:
     return aes_block(key, plane.to_bytes(8, "big") + counter.to_bytes(8, "big"))
 
 
+def row_block(key: bytes, block: int) -> bytes:
+    """Return block `block` of the bytes that rows share, in plane 0.
+
+    Every 2^16 blocks have the counters of one AES-GCM message: its number, then 2, 3, ... in 32 bits.
+
+    Examples
+    --------
+    >>> row_block(bytes(32), 65537) == keystream_block(bytes(32), 0, (1 << 32) + 3)
+    True
+    """
+    segment, place = divmod(block, 1 << 16)
+    return keystream_block(key, 0, (segment << 32) + 2 + place)
+
+
 def row_halves(key: bytes, row: int) -> tuple[int, int]:
-    """Return the 16 high and the 48 low bits of the word of a row, for alphabets of at most 4096 categories.
+    """Return the 16 high and the 48 low bits of the word of a row, for alphabets of at most 1024 categories.
 
     Examples
     --------
     >>> high, low = row_halves(bytes(32), 9)
-    >>> high == int.from_bytes(keystream_block(bytes(32), 0, 1)[2:4], "little")
+    >>> high == int.from_bytes(row_block(bytes(32), 1)[2:4], "little")
     True
     """
     block, place = divmod(row, 8)
-    high = keystream_block(key, 0, block)[2 * place : 2 * place + 2]
+    high = row_block(key, block)[2 * place : 2 * place + 2]
     low = keystream_block(key, 1, row)[:6]
     return int.from_bytes(high, "little"), int.from_bytes(low, "little")
 
@@ -142,16 +158,16 @@ def row_word(key: bytes, row: int, k: int) -> int:
 
     Examples
     --------
-    >>> row_word(bytes(32), 9, 4096) >> 48 == row_halves(bytes(32), 9)[0]
+    >>> row_word(bytes(32), 9, 1024) >> 48 == row_halves(bytes(32), 9)[0]
     True
-    >>> row_word(bytes(32), 9, 4097) == int.from_bytes(keystream_block(bytes(32), 0, 4)[8:], "little")
+    >>> row_word(bytes(32), 9, 1025) == int.from_bytes(row_block(bytes(32), 4)[8:], "little")
     True
     """
     if k <= LARGEST_TWO_PLANE_K:
         high, low = row_halves(key, row)
         return high << 48 | low
     block, place = divmod(row, 2)
-    return int.from_bytes(keystream_block(key, 0, block)[8 * place : 8 * place + 8], "little")
+    return int.from_bytes(row_block(key, block)[8 * place : 8 * place + 8], "little")
 
 
 def id_blocks(identifier: Id, code: int) -> list[bytes]:

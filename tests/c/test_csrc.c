@@ -88,21 +88,22 @@ static uint32_t test_code(size_t i, uint32_t k, uint32_t largest, int unknowns) 
         T *const codes = room(n, sizeof(T)), *const out = in_place ? codes : room(n, sizeof(T));                       \
         T *const kept = room(n, sizeof(T));                                                                            \
         uint16_t *const high = room(n, sizeof *high);                                                                  \
-        uint32_t *const rows = room(n, sizeof *rows), *const trues = room(n, sizeof *trues);                           \
+        dpf_pending_t cells = {room(n, 4), room(n, 4), room(n, 2), 0};                                                 \
+        const uint32_t *const rows = cells.rows, *const trues = cells.trues;                                           \
         int outside = 0;                                                                                               \
         for (size_t i = 0; i < n; ++i) {                                                                               \
             high[i] = (uint16_t)(first_high + i);                                                                      \
             kept[i] = codes[i] = (T)test_code(i, k, (T)-1, 1);                                                         \
             outside |= kept[i] >= k;                                                                                   \
         }                                                                                                              \
-        size_t pending = 0;                                                                                            \
-        const int status = kernels->first[WIDTH](codes, high, out, n, &law, rows, trues, &pending);                    \
+        const int status = kernels->first[WIDTH](codes, high, out, n, 0, &law, &cells);                                \
+        const size_t pending = cells.count;                                                                            \
         CHECK(status == (outside && !accept ? DPF_EDOMAIN : DPF_OK));                                                  \
         size_t listed = 0;                                                                                             \
         for (size_t i = 0; i < n; ++i) {                                                                               \
             const uint64_t start = (uint64_t)high[i] << 48;                                                            \
             if (listed < pending && rows[listed] == i) {                                                               \
-                CHECK(out[i] == 0 && trues[listed] == (kept[i] < k ? kept[i] : k));                                    \
+                CHECK(out[i] == 0 && trues[listed] == (kept[i] < k ? kept[i] : k) && cells.highs[listed] == high[i]);  \
                 ++listed;                                                                                              \
             } else if (kept[i] >= k) {                                                                                 \
                 CHECK(!accept && out[i] == 0);                                                                         \
@@ -119,7 +120,7 @@ static uint32_t test_code(size_t i, uint32_t k, uint32_t largest, int unknowns) 
                 memset(low + 16 * j, 0xA5, 16);                                                                        \
                 for (size_t b = 0; b < 6; ++b) low[16 * j + b] = (uint8_t)(bits >> (8 * b));                           \
             }                                                                                                          \
-            kernels->settle[WIDTH](high, low, rows, trues, pending, out, &law);                                        \
+            kernels->settle[WIDTH](&cells, low, out, &law);                                                            \
             for (size_t j = 0; j < pending; ++j) {                                                                     \
                 const uint16_t h = high[rows[j]];                                                                      \
                 const uint64_t word = (uint64_t)h << 48 | low_bits(k, step, h, trues[j], pass);                        \
@@ -127,7 +128,7 @@ static uint32_t test_code(size_t i, uint32_t k, uint32_t largest, int unknowns) 
             }                                                                                                          \
         }                                                                                                              \
         if (!in_place) free(out);                                                                                      \
-        free(codes), free(kept), free(high), free(rows), free(trues), free(low);                                       \
+        free(codes), free(kept), free(high), free(cells.rows), free(cells.trues), free(cells.highs), free(low);        \
     }                                                                                                                  \
                                                                                                                        \
     static void test_whole_##S(const dpf_response_kernels_t *kernels, uint32_t k, uint64_t step, int accept, size_t n) { \
@@ -162,7 +163,7 @@ TEST_WIDTH(uint32_t, u32, DPF_U32)
         for (int accept = 0; accept < 2; ++accept) {                                                                   \
             if (k <= DPF_SPLIT_MAX) {                                                                                  \
                 test_two_stages_##S(kernels, k, step, accept, N_HIGH, 0, 0);                                           \
-                for (size_t n = 0; n < 200; n += n % 64 > 1 && n % 64 < 62 ? 20 : 1)                                   \
+                for (size_t n = 0; n < 300; n += n % 64 > 1 && n % 64 < 62 ? 20 : 1)                                   \
                     test_two_stages_##S(kernels, k, step, accept, n, mix(n) % N_HIGH, n % 2 == 1);                     \
             }                                                                                                          \
             test_whole_##S(kernels, k, step, accept, 1000);                                                            \
@@ -171,7 +172,7 @@ TEST_WIDTH(uint32_t, u32, DPF_U32)
     } while (0)
 
 static void test_response(const dpf_response_kernels_t *kernels) {
-    static const uint32_t sizes[] = {1, 2, 3, 5, 10, 255, 256, 257, 1000, 4095, 4096, 4097, 65536, 1u << 31};
+    static const uint32_t sizes[] = {1, 2, 3, 5, 10, 255, 256, 257, 1000, 1023, 1024, 1025, 65536, 1u << 31};
     for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; ++s) {
         const uint32_t k = sizes[s];
         const uint64_t most = (uint64_t)((RANGE - 1) / k) + (RANGE % k == 0); /* the largest t: k*t <= 2^64 */
@@ -317,13 +318,12 @@ static int overrun(void) {
     dpf_response_t law;
     uint8_t *const codes = room(64, 1), *const out = room(63, 1);
     uint16_t *const high = room(64, sizeof *high);
-    uint32_t *const rows = room(64, sizeof *rows), *const trues = room(64, sizeof *trues);
-    size_t pending = 0;
+    dpf_pending_t pending = {room(64, 4), room(64, 4), room(64, 2), 0};
     memset(codes, 0, 64);
     memset(high, 0, 64 * sizeof *high);
     CHECK(prepare(4, 1000, 0, &law) == DPF_OK);
-    (void)dpf_isa_current()->response->first[DPF_U8](codes, high, out, 64, &law, rows, trues, &pending);
-    free(codes), free(out), free(high), free(rows), free(trues);
+    (void)dpf_isa_current()->response->first[DPF_U8](codes, high, out, 64, 0, &law, &pending);
+    free(codes), free(out), free(high), free(pending.rows), free(pending.trues), free(pending.highs);
     return 0;
 }
 

@@ -10,6 +10,7 @@ from uuid import UUID
 
 import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from dpfast.reference import words
 
@@ -56,29 +57,35 @@ def test_a_block_is_sixteen_bytes() -> None:
         words.aes_block(KEY, bytes(15))
 
 
-def ctr_bytes(plane: int, size: int) -> bytes:
-    cipher = Cipher(algorithms.AES256(KEY), modes.CTR(plane.to_bytes(8, "big") + bytes(8)))
-    return cipher.encryptor().update(bytes(size))
+def test_row_blocks_are_messages_of_aes_gcm() -> None:
+    """The ciphertext of zeros under nonce number n is the n-th run of 2^16 row blocks."""
+    for number in (0, 1, 2**32 - 1):
+        message = AESGCM(KEY).encrypt(number.to_bytes(12, "big"), bytes(16 << 16), None)
+        for place in (0, 1, 2, 1000, 65_535):
+            assert words.row_block(KEY, (number << 16) + place) == message[16 * place : 16 * place + 16]
 
 
 def test_rows_are_cut_from_the_keystream() -> None:
     n = 100
-    high = struct.unpack(f"<{n}H", ctr_bytes(0, 2 * n))
-    low = [int.from_bytes(ctr_bytes(1, 16 * n)[16 * row : 16 * row + 6], "little") for row in range(n)]
-    whole = struct.unpack(f"<{n}Q", ctr_bytes(0, 8 * n))
+    stream = b"".join(words.row_block(KEY, block) for block in range(n // 2))
+    high = struct.unpack(f"<{n}H", stream[: 2 * n])
+    low = [int.from_bytes(words.keystream_block(KEY, 1, row)[:6], "little") for row in range(n)]
+    whole = struct.unpack(f"<{n}Q", stream)
     for row in range(n):
         assert words.row_halves(KEY, row) == (high[row], low[row])
-        assert words.row_word(KEY, row, 1) == words.row_word(KEY, row, 4096) == high[row] << 48 | low[row]
-        assert words.row_word(KEY, row, 4097) == words.row_word(KEY, row, 2**31) == whole[row]
+        assert words.row_word(KEY, row, 1) == words.row_word(KEY, row, 1024) == high[row] << 48 | low[row]
+        assert words.row_word(KEY, row, 1025) == words.row_word(KEY, row, 2**31) == whole[row]
 
 
-@pytest.mark.parametrize("row", [2**31, 2**32 + 5, 2**40 + 7, 2**60])
+@pytest.mark.parametrize("row", [2**31, 2**32 + 5, 2**40 + 7, 2**49 - 1])
 def test_rows_far_away(row: int) -> None:
-    block = words.aes_block(KEY, struct.pack(">QQ", 0, row // 8))
+    segment, place = divmod(row // 8, 2**16)
+    block = words.aes_block(KEY, struct.pack(">QLL", 0, segment, 2 + place))
     assert words.row_halves(KEY, row)[0] == struct.unpack("<8H", block)[row % 8]
     block = words.aes_block(KEY, struct.pack(">QQ", 1, row))
     assert words.row_halves(KEY, row)[1] == struct.unpack("<Q", block[:6] + bytes(2))[0]
-    block = words.aes_block(KEY, struct.pack(">QQ", 0, row // 2))
+    segment, place = divmod(row // 2, 2**16)
+    block = words.aes_block(KEY, struct.pack(">QLL", 0, segment, 2 + place))
     assert words.row_word(KEY, row, 5000) == struct.unpack("<2Q", block)[row % 2]
 
 

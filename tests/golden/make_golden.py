@@ -49,7 +49,7 @@ IDS: list[Any] = [
 def entries() -> dict[str, list[dict[str, Any]]]:
     draw = random.Random(20261130)
     golden: dict[str, list[dict[str, Any]]] = {}
-    sizes = [1, 2, 3, 10, 105, 256, 1000, 4096, 4097, 10**6, 2**31]
+    sizes = [1, 2, 3, 10, 105, 256, 1000, 1024, 1025, 10**6, 2**31]
     losses = [0.0, 5e-324, 1e-9, 0.1, 1.0, 2.5, 8.0, 20.0, 44.0, 45.0, 800.0]
     golden["thresholds"] = [
         {"k": k, "epsilon": e.hex(), "delta": d.hex(), "t": response.threshold(k, e, d)}
@@ -74,8 +74,8 @@ def entries() -> dict[str, list[dict[str, Any]]]:
     ]
     golden["rows"] = [
         {"row": row, "k": k, "word": words.row_word(bytes(range(32)), row, k)}
-        for k in (2, 4096, 4097)
-        for row in (0, 1, 7, 8, 9, 131071, 131072, 2**32, 2**59)
+        for k in (2, 1024, 1025)
+        for row in (0, 1, 7, 8, 9, 131071, 131072, 524287, 524288, 2**32, 2**48)
     ]
     golden["ids"] = [
         {"id": packed([i])[0], "code": code, "word": words.id_word(bytes(range(32)), i, code)} for i in IDS for code in (0, 3)

@@ -37,7 +37,7 @@ def test_digests_and_tables(values: list[Any], epsilon: float, delta: float) -> 
     assert mechanism.table.tolist() == response.table(len(values), t)
 
 
-@pytest.mark.parametrize("k", [1, 2, 3, 255, 256, 257, 4096, 4097, 70_000])
+@pytest.mark.parametrize("k", [1, 2, 3, 255, 256, 257, 1024, 1025, 4097, 70_000])
 @pytest.mark.parametrize("epsilon", [0.0, 0.5, 8.0, 100.0])
 def test_codes_by_row(k: int, epsilon: float) -> None:
     mechanism = RandomisedResponse(Domain.range(k), epsilon=epsilon)

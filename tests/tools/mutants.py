@@ -68,15 +68,29 @@ MUTANTS = [
     Mutant(
         "a pending cell shows its true code",
         "csrc/response.kernel.h",
-        "++listed;\n                    tile[j] = 0;",
-        "++listed;\n                    tile[j] = x[j];",
+        "            tile[j] = 0;",
+        "            tile[j] = x[j];",
         USUAL,
+    ),
+    Mutant(
+        "a pending cell with another's high word",
+        "csrc/response.kernel.h",
+        "pending->highs[listed] = h[j];",
+        "pending->highs[listed] = h[0];",
+        USUAL,
+    ),
+    Mutant(
+        "segments of the keystream that overlap",
+        "dpfast/words.py",
+        "self._block += SEGMENT_BLOCKS - place",
+        "self._block += SEGMENT_BLOCKS - place - 1",
+        "tests/unit/test_randomness.py",
     ),
     Mutant(
         "a code outside the domain is kept",
         "csrc/response.kernel.h",
-        "open |= x >= k ? (DPF_WIDE)0xFFFF : (DPF_WIDE)0;",
-        "",
+        " || code >= law->k;",
+        ";",
         "tests/exact/test_kernels.py::test_a_code_outside_the_domain_is_found_wherever_it_stands",
     ),
     Mutant(

@@ -31,10 +31,39 @@ def test_an_item_of_no_size() -> None:
 def test_codes_too_narrow_for_the_law(uniform: bool) -> None:
     law = _core.ResponseLaw(300, 1 << 50, uniform, True)
     codes = np.zeros(3, np.uint8)
-    rows = np.zeros(3, np.uint32)
+    pending = _core.Pending(3)
     with pytest.raises(ArgumentError, match="narrow"):
         law.whole(codes, np.zeros(3, np.uint64), codes.copy())
     with pytest.raises(ArgumentError, match="narrow"):
-        law.first(codes, np.zeros(3, np.uint16), codes.copy(), rows, rows.copy())
+        law.first(codes, np.zeros(3, np.uint16), codes.copy(), pending, 0)
     with pytest.raises(ArgumentError, match="narrow"):
-        law.settle(np.zeros(3, np.uint16), np.zeros(48, np.uint8), rows, rows, codes.copy())
+        law.settle(pending, np.zeros(48, np.uint8), codes.copy())
+
+
+def test_pending_cells_have_room_and_a_column() -> None:
+    law = _core.ResponseLaw(4, 1 << 60, False, False)
+    codes, high = np.zeros(8, np.uint8), np.full(8, 1 << 12, np.uint16)
+    for wrong in (_core.Pending(7), _core.Pending(8)):
+        wrong.add(0, 0, 0)
+        with pytest.raises(ArgumentError, match="no room"):
+            law.first(codes, high, codes.copy(), wrong, 0)
+    with pytest.raises(ArgumentError, match="no room"):
+        law.first(codes, high, codes.copy(), _core.Pending(8), 2**32 - 7)
+    full = _core.Pending(1)
+    full.add(0, 0, 0)
+    with pytest.raises(ArgumentError, match="no room"):
+        full.add(1, 0, 0)
+    for capacity in (0, 2**32 + 1):
+        with pytest.raises(ArgumentError, match="room for no cell"):
+            _core.Pending(capacity)
+    pending = _core.Pending(2)
+    pending.add(8, 0, 0)
+    with pytest.raises(ArgumentError, match="outside the column"):
+        law.settle(pending, np.zeros(16, np.uint8), codes)
+    with pytest.raises(ArgumentError, match="low is too short"):
+        law.settle(pending, np.zeros(15, np.uint8), codes)
+    with pytest.raises(ArgumentError, match="16 bytes a cell"):
+        pending.counter_blocks(0, np.zeros(15, np.uint8))
+    assert pending.cells() == [(8, 0, 0)]
+    pending.clear()
+    assert len(pending) == 0

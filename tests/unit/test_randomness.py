@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from pending import pending_rows
 
 from dpfast import (
     ArgumentError,
@@ -25,7 +26,6 @@ from dpfast import (
     Stream,
     _core,
 )
-from dpfast import words as cells
 from dpfast.reference import words
 
 DIGEST = bytes(range(32))
@@ -74,7 +74,7 @@ def test_kinds(key: bytes) -> None:
         ({"key": bytes(31), "context": "a"}, ArgumentError, "exactly 32 bytes"),
         ({"key": bytes(64), "context": "a"}, ArgumentError, "exactly 32 bytes"),
         ({"first_row": -1}, ArgumentError, "first_row must lie"),
-        ({"first_row": (1 << 60) + 1}, ArgumentError, "first_row must lie"),
+        ({"first_row": (1 << 49) + 1}, ArgumentError, "first_row must lie"),
         ({"first_row": 1.0}, ArgumentTypeError, "first_row must be an integer"),
         ({"first_row": True}, ArgumentTypeError, "first_row must be an integer"),
         ({"first_row": None}, ArgumentTypeError, "first_row must be an integer"),
@@ -152,7 +152,7 @@ def test_pieces_are_the_whole(draw: Callable[..., list[int]], pieces: list[int],
         assert draw(together, 5) == draw(apart, 5)
 
 
-@pytest.mark.parametrize("k", [4, 4096, 4097, 60_000])
+@pytest.mark.parametrize("k", [4, 1024, 1025, 60_000])
 def test_a_column_in_pieces_is_the_column_whole(k: int) -> None:
     apart = Stream.insecure(7)
     assert answers(k, Stream.insecure(7), 1000) == [answer for n in (1, 0, 7, 492, 500) for answer in answers(k, apart, n)]
@@ -160,18 +160,18 @@ def test_a_column_in_pieces_is_the_column_whole(k: int) -> None:
 
 
 @pytest.mark.parametrize("draw", [high, whole])
-@pytest.mark.parametrize("first", [1, 7, 8, 9, 1 << 17, (1 << 32) + 3, (1 << 60) - 20])
+@pytest.mark.parametrize("first", [1, 7, 8, 9, 1 << 17, (1 << 32) + 3, (1 << 49) - 20])
 def test_first_row_is_where_every_column_begins(draw: Callable[..., list[int]], first: int, key: bytes) -> None:
     subkey = words.subkey(key, "row", context="a", column="c", mechanism=DIGEST)
     stream = Stream(key=key, context="a", first_row=first)
-    k = 4096 if draw is high else 4097
+    k = 1024 if draw is high else 1025
     expected = [words.row_word(subkey, first + row, k) >> (48 if draw is high else 0) for row in range(20)]
     assert draw(stream, 15) + draw(stream, 5) == expected
     assert draw(stream, 15, "d") == draw(Stream(key=key, context="a", first_row=first), 15, "d")
 
 
 def test_rows_end_before_their_addresses_do() -> None:
-    stream = Stream.insecure(1, first_row=(1 << 60) - 5)
+    stream = Stream.insecure(1, first_row=(1 << 49) - 5)
     with pytest.raises(ArgumentError, match="no rows left"):
         high(stream, 6)
     assert len(high(stream, 5)) == 5
@@ -231,7 +231,7 @@ def test_two_uses_never_share_a_word(key: bytes) -> None:
                 for _ in range(2):
                     reader = stream.rows(name, digest, 16).reader(0, whole=False)
                     blocks += np.split(reader.high(16), 2)
-                    blocks += np.split(reader.low(np.arange(2, dtype=np.uint32), 16), 2)
+                    blocks += np.split(reader.low(pending_rows(2), 0)[:32], 2)
                 blocks += np.split(stream.rows(name, digest, 4).reader(0, whole=True).words(4), 2)
     seen = {np.asarray(block).tobytes() for block in blocks}
     assert len(blocks) == len(streams) * len(names) * 2 * 10
@@ -246,10 +246,10 @@ def test_the_same_use_of_the_same_key_is_the_same_noise(key: bytes) -> None:
     assert high(Stream(), 50) != high(Stream(), 50)
 
 
-@pytest.mark.parametrize("k", [1, 2, 10, 4095, 4096, 4097, 65_536, 1 << 20])
+@pytest.mark.parametrize("k", [1, 2, 10, 1023, 1024, 1025, 65_536, 1 << 20])
 def test_words_are_those_of_the_definition(k: int, key: bytes) -> None:
     """Random rows, through the kernel at epsilon 0: category i of k answers to the i-th share of the words."""
-    rows = np.random.default_rng(k).integers(0, 1 << 60, 40)
+    rows = np.random.default_rng(k).integers(0, 1 << 49, 40)
     law = _core.ResponseLaw(k, 0, True, False)
     subkey = words.subkey(key, "row", context="a", column=("c", "d"), mechanism=DIGEST)
     for row in rows:
@@ -257,7 +257,7 @@ def test_words_are_those_of_the_definition(k: int, key: bytes) -> None:
         reader = stream.rows(("c", "d"), DIGEST, 3).reader(0, whole=not law.split)
         if law.split:
             low = reader.high(3)
-            seconds = reader.low(np.arange(3, dtype=np.uint32), 3).reshape(3, 16)[:, :6].astype(object)
+            seconds = reader.low(pending_rows(3), 0)[:48].reshape(3, 16)[:, :6].astype(object)
             drawn = [int(h) << 48 | sum(int(b) << 8 * i for i, b in enumerate(s)) for h, s in zip(low, seconds, strict=True)]
         else:
             drawn = [int(word) for word in reader.words(3)]
@@ -303,38 +303,6 @@ def test_eight_threads_share_a_stream_and_no_row() -> None:
     assert sorted(drawn) == sorted(tuple(row) for row in together.tolist())
 
 
-# the block cipher
-
-
-AES_KEY = bytes.fromhex("603deb1015ca71be2b73aef0857d77811f352c073b6108d72d9810a30914dff4")
-PLAIN = bytes.fromhex(
-    "6bc1bee22e409f96e93d7e117393172aae2d8a571e03ac9c9eb76fac45af8e5130c81c46a35ce411e5fbc1191a0a52eff69f2445df4f9b17ad2b417be66c3710"
-)
-CTR = bytes.fromhex(
-    "601ec313775789a5b7a7f504bbf3d228f443e3ca4d62b59aca84e990cacaf5c52b0930daa23de94ce87017ba2d84988ddfc9c58db67aada613c2dd08457941a6"
-)
-ECB = bytes.fromhex(
-    "f3eed1bdb5d2a03c064b5a7e3db181f8591ccb10d410ed26dc5ba74a31362870b6ed21b99ca6f4f9f153e7b1beafed1d23304b7a39f9f3ff067d8d8f9e24ecc7"
-)
-
-
-def test_the_cipher_is_aes_256() -> None:
-    """NIST SP 800-38A, F.5.5 (CTR-AES256.Encrypt) and F.1.5 (ECB-AES256.Encrypt)."""
-    counter = bytes.fromhex("f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff")
-    assert cells._counter_mode(AES_KEY, counter).update(PLAIN) == CTR
-    assert cells._block_mode(AES_KEY).update(PLAIN) == ECB
-    assert words.aes_block(AES_KEY, PLAIN[:16]) == ECB[:16]
-
-
-@pytest.mark.parametrize("block", [0, 1, 255, 1 << 31, (1 << 57) - 1])
-def test_a_reader_is_the_counter_mode_of_the_standard(block: int) -> None:
-    expected = b"".join(words.aes_block(AES_KEY, (block + i).to_bytes(16, "big")) for i in range(5))
-    for width, skip in ((2, 0), (2, 3), (8, 0), (8, 1)):
-        reader = cells.RowReader(AES_KEY, block * 16 // width + skip, whole=width == 8, n_rows=1 << 17)
-        drawn = b"".join((reader.words(n) if width == 8 else reader.high(n)).tobytes() for n in (1, 2, 0, 3))
-        assert drawn == expected[skip * width : skip * width + 6 * width]
-
-
 # entropy
 
 
@@ -369,15 +337,3 @@ def test_every_fresh_stream_asks_the_operating_system(monkeypatch: pytest.Monkey
         mechanism.sanitise(np.zeros(5, np.uint8))
     Stream()
     assert asked == [32] * 4
-
-
-def test_a_reader_stops_where_its_reservation_ends() -> None:
-    """Further on stand the rows of the next call; and a tile is all that a read can give."""
-    reader = Stream.insecure(1).rows("c", DIGEST, 10).reader(4, whole=False)
-    reader.high(5)
-    with pytest.raises(ArgumentError):
-        reader.high(2)
-    assert reader.high(1).size == 1
-    for n_rows in (cells.TILE_ROWS + 1, -1):
-        with pytest.raises(ArgumentError):
-            Stream.insecure(1).rows("c", DIGEST, 1 << 20).reader(0, whole=True).words(n_rows)

@@ -1,5 +1,8 @@
 #include "isa.h"
 
+#include "matrix.h"
+#include "response.h"
+
 #include <stdatomic.h>
 #include <string.h>
 
@@ -16,10 +19,10 @@ static int has_avx512(void) {
 #endif
 
 static const dpf_isa_t targets[] = {
-    {"base", always, &dpf_response_base},
+    {"base", always, &dpf_response_base, &dpf_matrix_base},
 #if defined(__x86_64__)
-    {"avx2", has_avx2, &dpf_response_avx2},
-    {"avx512", has_avx512, &dpf_response_avx512},
+    {"avx2", has_avx2, &dpf_response_avx2, &dpf_matrix_avx2},
+    {"avx512", has_avx512, &dpf_response_avx512, &dpf_matrix_avx512},
 #endif
 };
 enum { N_TARGETS = sizeof targets / sizeof targets[0] };

@@ -2,12 +2,13 @@
 #ifndef DPF_ISA_H
 #define DPF_ISA_H
 
-#include "response.h"
+#include "kernels.h"
 
 typedef struct {
     const char *name;
     int (*supported)(void);
-    const dpf_response_kernels_t *response;
+    const dpf_kernels_t *response; /* kernels of dpf_response_t */
+    const dpf_kernels_t *matrix;   /* kernels of dpf_matrix_t */
 } dpf_isa_t;
 
 /* Target number i, or NULL past the last; from plainest to widest. */

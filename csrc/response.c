@@ -84,47 +84,14 @@ int dpf_response_prepare(uint32_t k, uint64_t step, int uniform, int accept_unkn
     return DPF_OK;
 }
 
-#define DPF_JOIN_(a, b, c) a##_##b##_##c
-#define DPF_JOIN(a, b, c) DPF_JOIN_(a, b, c)
-#define DPF_TABLE(isa)                                            \
-    const dpf_response_kernels_t dpf_response_##isa = {           \
-        {first_u8_##isa, first_u16_##isa, first_u32_##isa},       \
-        {settle_u8_##isa, settle_u16_##isa, settle_u32_##isa},    \
-        {whole_u8_##isa, whole_u16_##isa, whole_u32_##isa}};
+enum { BLOCK = 64 };
 
-#define DPF_ISA base
-#include "response.widths.h"
-DPF_TABLE(base)
-#undef DPF_ISA
+static inline void decide_block(const dpf_response_t *law, const uint64_t *words, const uint32_t *codes, uint32_t *answers,
+                                size_t count) {
+    for (size_t j = 0; j < count; ++j) answers[j] = decide(law, words[j], codes[j]);
+}
 
-#if defined(__x86_64__)
-
-#if defined(__clang__)
-#pragma clang attribute push(__attribute__((target("avx2"))), apply_to = function)
-#else
-#pragma GCC push_options
-#pragma GCC target("avx2")
-#endif
-#define DPF_ISA avx2
-#include "response.widths.h"
-DPF_TABLE(avx2)
-#undef DPF_ISA
-#if defined(__clang__)
-#pragma clang attribute pop
-#pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,prefer-512-bit"))), apply_to = function)
-#else
-#pragma GCC pop_options
-#pragma GCC push_options
-#pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")
-#endif
-#define DPF_ISA avx512
-#include "response.widths.h"
-DPF_TABLE(avx512)
-#undef DPF_ISA
-#if defined(__clang__)
-#pragma clang attribute pop
-#else
-#pragma GCC pop_options
-#endif
-
-#endif
+#define DPF_LAW dpf_response_t
+#define DPF_KERNEL "response.kernel.h"
+#define DPF_KERNELS dpf_response
+#include "targets.kernel.h"

@@ -16,32 +16,46 @@ cdef extern from "dpf.h" nogil:
     int DPF_ECORRUPT
 
 
-cdef extern from "response.h" nogil:
-    ctypedef struct dpf_response_t:
-        uint32_t k
-        uint32_t uniform
-
+cdef extern from "kernels.h" nogil:
     ctypedef struct dpf_pending_t:
         uint32_t *rows
         uint32_t *trues
         uint16_t *highs
         size_t count
 
-    ctypedef struct dpf_response_kernels_t:
-        int (*first[3])(const void *, const uint16_t *, void *, size_t, uint32_t, const dpf_response_t *,
-                        dpf_pending_t *) noexcept nogil
-        void (*settle[3])(const dpf_pending_t *, const uint8_t *, void *, const dpf_response_t *) noexcept nogil
-        int (*whole[3])(const void *, const uint64_t *, void *, size_t, const dpf_response_t *) noexcept nogil
+    ctypedef struct dpf_kernels_t:
+        int (*first[3])(const void *, const uint16_t *, void *, size_t, uint32_t, const void *, dpf_pending_t *) noexcept nogil
+        void (*settle[3])(const dpf_pending_t *, const uint8_t *, void *, const void *) noexcept nogil
+        int (*whole[3])(const void *, const uint64_t *, void *, size_t, const void *) noexcept nogil
 
     uint32_t DPF_SPLIT_MAX
+
+
+cdef extern from "response.h" nogil:
+    ctypedef struct dpf_response_t:
+        uint32_t uniform
+
     int dpf_response_prepare(uint32_t k, uint64_t step, int uniform, int accept_unknown, dpf_response_t *law) noexcept
+
+
+cdef extern from "matrix.h" nogil:
+    ctypedef struct dpf_matrix_t:
+        uint32_t k
+        uint32_t accept_unknown
+        const uint64_t *tops
+        const uint32_t *guide
+
+    uint32_t DPF_MATRIX_MAX
+    uint32_t DPF_GUIDE_SIZE
+    int dpf_matrix_guide(const uint64_t *tops, uint32_t k, uint32_t first, uint32_t *guide) noexcept
 
 
 cdef extern from "isa.h" nogil:
     ctypedef struct dpf_isa_t:
         const char *name
         int (*supported)() noexcept nogil
-        const dpf_response_kernels_t *response
+        const dpf_kernels_t *response
+        const dpf_kernels_t *matrix
 
     const dpf_isa_t *dpf_isa_at(size_t i) noexcept
     int dpf_isa_select(const char *name) noexcept
@@ -95,6 +109,8 @@ cdef class _Span:
 
 
 SPLIT_MAX = DPF_SPLIT_MAX
+MATRIX_MAX = DPF_MATRIX_MAX
+GUIDE_SIZE = DPF_GUIDE_SIZE
 
 
 cdef int check(int status) except -1:
@@ -192,30 +208,24 @@ cdef class Pending:
                 dpf_counter_blocks(1, first, self.listed.rows, self.listed.count, &blocks[0])
 
 
-@cython.final
-cdef class ResponseLaw:
-    """The k-ary response law of `k` categories with `step` words each, or the uniform table."""
-    cdef dpf_response_t law
-    cdef readonly object k
-    cdef readonly object step
-    cdef readonly bint uniform
+cdef class Law:
+    """What the laws have in common: two stages for up to SPLIT_MAX categories, and whole words."""
+    cdef const void *law
+    cdef uint32_t size
     cdef readonly bint accept_unknown
 
-    def __init__(self, k, step, uniform, accept_unknown):
-        need(0 < k <= 1 << 31 and 0 <= step < 1 << 64, "these integers are not a law")
-        check(dpf_response_prepare(k, step, uniform, accept_unknown, &self.law))
-        self.k = k
-        self.step = step
-        self.uniform = self.law.uniform
-        self.accept_unknown = accept_unknown
+    cdef const dpf_kernels_t *kernels(self) noexcept:
+        return NULL
 
-    def __reduce__(self):
-        return ResponseLaw, (self.k, self.step, self.uniform, self.accept_unknown)
+    @property
+    def k(self):
+        """Number of categories."""
+        return self.size
 
     @property
     def split(self):
         """Whether cells are decided in two stages, `first` and `settle`; otherwise from `whole` words."""
-        return self.law.k <= DPF_SPLIT_MAX
+        return self.size <= DPF_SPLIT_MAX
 
     def first(self, codes, high, out, Pending pending not None, uint32_t base):
         """First stage of rows base, base + 1, ... of a column; the cells that stay open are added to `pending`."""
@@ -223,49 +233,114 @@ cdef class ResponseLaw:
         cdef _Span words = _Span(high)
         cdef _Span target = _Span(out, True)
         cdef size_t n = source.size
-        cdef int width = source.code_of(self.law.k)
+        cdef int width = source.code_of(self.size)
         cdef int status
-        need(self.law.k <= DPF_SPLIT_MAX, "this law is decided from whole words")
+        need(self.size <= DPF_SPLIT_MAX, "this law is decided from whole words")
         need(words.width == 2 and words.size >= n and target.width == source.width and target.size >= n,
              "high and out need as many elements as codes, high of 16 bits, out of the type of codes")
         need(n <= pending.capacity - pending.listed.count and n <= <uint64_t>(1 << 32) - base, "no room for pending rows")
         if n == 0:
             return
-        cdef const dpf_response_kernels_t *kernels = dpf_isa_current().response
+        cdef const dpf_kernels_t *kernels = self.kernels()
+        need(kernels != NULL, "these integers are not a law")
         with nogil:
             status = kernels.first[width](source.view.buf, <const uint16_t *>words.view.buf, target.view.buf, n, base,
-                                          &self.law, &pending.listed)
+                                          self.law, &pending.listed)
         check(status)
 
     def settle(self, Pending pending not None, const uint8_t[::1] low not None, out):
         """Second stage: the pending cells of the column `out`, from 16 bytes of `low` each."""
         cdef _Span target = _Span(out, True)
-        cdef int width = target.code_of(self.law.k)
+        cdef int width = target.code_of(self.size)
         cdef size_t i
         need(<size_t>low.shape[0] >= 16 * pending.listed.count, "low is too short")
         for i in range(pending.listed.count):
             need(pending.listed.rows[i] < target.size, "a pending row lies outside the column")
+            need(pending.listed.trues[i] < self.size or self.accept_unknown, "a pending code lies outside the domain")
         if pending.listed.count == 0:
             return
-        cdef const dpf_response_kernels_t *kernels = dpf_isa_current().response
+        cdef const dpf_kernels_t *kernels = self.kernels()
+        need(kernels != NULL, "these integers are not a law")
         with nogil:
-            kernels.settle[width](&pending.listed, &low[0], target.view.buf, &self.law)
+            kernels.settle[width](&pending.listed, &low[0], target.view.buf, self.law)
 
     def whole(self, codes, const uint64_t[::1] words not None, out):
         """The law from whole 64-bit words."""
         cdef _Span source = _Span(codes)
         cdef _Span target = _Span(out, True)
         cdef size_t n = source.size
-        cdef int width = source.code_of(self.law.k)
+        cdef int width = source.code_of(self.size)
         cdef int status
         need(target.width == source.width and target.size >= n and <size_t>words.shape[0] >= n,
              "words and out need as many elements as codes, and out its type")
         if n == 0:
             return
-        cdef const dpf_response_kernels_t *kernels = dpf_isa_current().response
+        cdef const dpf_kernels_t *kernels = self.kernels()
+        need(kernels != NULL, "these integers are not a law")
         with nogil:
-            status = kernels.whole[width](source.view.buf, &words[0], target.view.buf, n, &self.law)
+            status = kernels.whole[width](source.view.buf, &words[0], target.view.buf, n, self.law)
         check(status)
+
+
+@cython.final
+cdef class ResponseLaw(Law):
+    """The k-ary response law of `k` categories with `step` words each, or the uniform table."""
+    cdef dpf_response_t prepared
+    cdef readonly object step
+    cdef readonly bint uniform
+
+    def __init__(self, k, step, uniform, accept_unknown):
+        need(0 < k <= 1 << 31 and 0 <= step < 1 << 64, "these integers are not a law")
+        check(dpf_response_prepare(k, step, uniform, accept_unknown, &self.prepared))
+        self.law = &self.prepared
+        self.size = k
+        self.step = step
+        self.uniform = self.prepared.uniform
+        self.accept_unknown = accept_unknown
+
+    cdef const dpf_kernels_t *kernels(self) noexcept:
+        return dpf_isa_current().response if self.law != NULL else NULL
+
+    def __reduce__(self):
+        return ResponseLaw, (self.size, self.step, self.uniform, self.accept_unknown)
+
+
+@cython.final
+cdef class MatrixLaw(Law):
+    """The law of a matrix: `tops[i, x]` is the last word of category x in row i; `firsts[i]` the first that owns a word.
+
+    One row for each category, and one more, for codes outside the domain, where these are accepted. `guide` is room for
+    GUIDE_SIZE entries a row, filled here and kept. (numpy's large arrays lie in huge pages, which random access needs.)
+    """
+    cdef dpf_matrix_t prepared
+    cdef const uint64_t[:, ::1] tops
+    cdef const uint32_t[::1] firsts
+    cdef uint32_t[::1] guide
+
+    def __init__(self, const uint64_t[:, ::1] tops not None, const uint32_t[::1] firsts not None,
+                 uint32_t[::1] guide not None, bint accept_unknown):
+        cdef size_t k = tops.shape[1]
+        cdef size_t rows = tops.shape[0]
+        cdef size_t i
+        need(0 < k <= DPF_MATRIX_MAX and rows == k + accept_unknown and <size_t>firsts.shape[0] == rows,
+             "tops has k columns, and a row for each category and perhaps for codes outside the domain")
+        need(<size_t>guide.shape[0] >= rows * DPF_GUIDE_SIZE, "the guide is too small")
+        for i in range(rows):
+            check(dpf_matrix_guide(&tops[i, 0], k, firsts[i], &guide[i * DPF_GUIDE_SIZE]))
+        self.tops, self.firsts, self.guide = tops, firsts, guide
+        self.prepared.k = k
+        self.prepared.accept_unknown = accept_unknown
+        self.prepared.tops = &tops[0, 0]
+        self.prepared.guide = &guide[0]
+        self.law = &self.prepared
+        self.size = k
+        self.accept_unknown = accept_unknown
+
+    cdef const dpf_kernels_t *kernels(self) noexcept:
+        return dpf_isa_current().matrix if self.law != NULL else NULL
+
+    def __reduce__(self):
+        return MatrixLaw, (self.tops.base, self.firsts.base, self.guide.base, self.accept_unknown)
 
 
 def id_integer_blocks(const uint64_t[::1] ids not None, bint is_unsigned, uint8_t tag,

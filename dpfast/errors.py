@@ -17,6 +17,7 @@ __all__ = [
     "MissingPackageError",
     "OutsideDomainError",
     "PolicyError",
+    "SolverError",
 ]
 
 
@@ -58,6 +59,10 @@ class FileError(DpfastError, OSError):
 
 class MissingPackageError(DpfastError, ImportError):
     """An optional package is needed and not installed."""
+
+
+class SolverError(DpfastError, RuntimeError):
+    """A linear program was not solved."""
 
 
 class EntropyError(DpfastError, OSError):

@@ -22,8 +22,10 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import numpy as np
 
 from dpfast import _core
+from dpfast._rounding import integer
 from dpfast.domain import Domain
 from dpfast.errors import ArgumentError, ArgumentTypeError
+from dpfast.hockey_stick import SufficientSet, pair_losses, pair_sets
 from dpfast.mechanism import Mechanism
 from dpfast.privacy import (
     WORD_RANGE,
@@ -220,6 +222,67 @@ class RandomisedResponse(Mechanism):
         realised = response_delta(self.domain.size, self.threshold, epsilon)
         return min(realised, self.delta) if epsilon >= self.epsilon else realised
 
+    def privacy_loss(self, i: int, j: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return what an answer says for category code i against j: the losses ln(P[i, x]/P[j, x]) and their probabilities.
+
+        Parameters
+        ----------
+        i, j : int
+            Codes of true categories; k stands for a value outside the domain where these are randomised.
+
+        Returns
+        -------
+        losses : array of float64, ascending; infinite where j cannot give the answer
+        probabilities : array of float64, under i
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentError
+
+        Examples
+        --------
+        >>> losses, probabilities = RandomisedResponse([False, True], epsilon=1.0).privacy_loss(0, 1)
+        >>> losses.round(3).tolist(), probabilities.round(3).tolist()
+        ([-1.0, 1.0], [0.269, 0.731])
+        """
+        return pair_losses(*self._answers(i, j))
+
+    def sufficient_sets(self, i: int, j: int) -> list[SufficientSet]:
+        """Return the sets of answers that decide privacy between category codes i and j: here the answer i alone, or none.
+
+        Parameters
+        ----------
+        i, j : int
+            Codes of true categories; k stands for a value outside the domain where these are randomised.
+
+        Returns
+        -------
+        list of SufficientSet
+            Answers more likely under i, parted by loss, ascending.
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentError
+
+        Examples
+        --------
+        >>> RandomisedResponse(["a", "b", "c"], epsilon=1.0).sufficient_sets(1, 2)[0].codes
+        (1,)
+        """
+        return pair_sets(*self._answers(i, j))
+
+    def _answers(self, i: int, j: int) -> tuple[list[int], list[int]]:
+        """Rows i and j of the table."""
+        k = self.domain.size
+        codes = [integer(code, name, minimum=0) for code, name in ((i, "i"), (j, "j"))]
+        last = k if self.domain.unknown == "randomise" else k - 1
+        if max(codes) > last:
+            raise ArgumentError(f"i and j are codes of categories, 0 to {last}")
+        rows = self.table  # refuses a k for which rows are not written out
+        share, wide = divmod(WORD_RANGE, k)
+        first, second = ([share + (x < wide) for x in range(k)] if code == k else rows[code].tolist() for code in codes)
+        return first, second
+
     def expected_changes(self, n_rows: int) -> float:
         """Return the expected number of rows whose category changes, n (k-1) p: the least possible at this privacy.
 
@@ -241,11 +304,7 @@ class RandomisedResponse(Mechanism):
         >>> round(RandomisedResponse(range(10), epsilon=2.0).expected_changes(1000), 3)
         549.147
         """
-        if isinstance(n_rows, bool) or not isinstance(n_rows, (int, np.integer)):
-            raise ArgumentTypeError("n_rows must be an integer")
-        if n_rows < 0:
-            raise ArgumentError("n_rows must not be negative")
-        return float(int(n_rows) * (1 - self.keep_probability))
+        return float(integer(n_rows, "n_rows", minimum=0) * (1 - self.keep_probability))
 
     def estimate_counts(
         self,

@@ -4,6 +4,7 @@ They are written from the definitions, to be read, and share no code with the re
 and its twin differ, one of them is wrong. Use them to check a release by hand, or a port to another language.
 
 - `dpfast.reference.response`: the law of randomised response, as a table of integers and word by word.
+- `dpfast.reference.matrix`: the law of any parent matrix, and privacy by trying every event.
 - `dpfast.reference.words`: subkeys, the random words of rows and identifiers, and digests, byte by byte.
 - `dpfast.reference.sanitise`: a whole column, list in and list out.
 """

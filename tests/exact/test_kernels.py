@@ -1,97 +1,27 @@
-"""The shipped kernels against the integer law, word for word.
-
-Every high word is fed to the first stage. A cell decided there must be what all 2^48 words below it give; for a pending cell the
-second stage is fed the first and last word and, of every boundary of the law, the words just before, at and just after it. The
-pieces between boundaries are then counted, and must sum to the 64-bit table exactly.
-"""
+"""The shipped kernels of randomised response against the integer law: the words of each category sum to the 64-bit table."""
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from typing import Any
 
 import numpy as np
 import pytest
+from two_stages import WORDS, check_code, first_stage, list_first_stage
 
 from dpfast import _core
 from dpfast.errors import OutsideDomainError
 from dpfast.privacy import response_is_uniform, response_threshold
 from dpfast.reference import response as reference
 
-LOW_BITS = 48
-BLOCK = 1 << LOW_BITS
-WORDS = 1 << 64
 WIDTHS = {np.uint8: 255, np.uint16: 65535, np.uint32: 2**32 - 1}
 
 SIZES = [1, 2, 3, 4, 5, 6, 7, 8, 9, 255, 256, 1000, 1024]
 EPSILONS = [0.0, 1e-18, 0.3, 1.0, 5.0, 11.0, 20.0, 44.0]
 
 
-def first_stage(law: _core.ResponseLaw, codes: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    out = np.empty_like(codes)
-    rows, trues, _ = list_first_stage(law, codes, high, out)
-    return out, rows, trues
-
-
-def list_first_stage(law: _core.ResponseLaw, codes: np.ndarray, high: np.ndarray, out: np.ndarray) -> np.ndarray:
-    """Rows, true codes and high words of the pending cells."""
-    pending = _core.Pending(max(codes.size, 1))
-    law.first(codes, high, out, pending, 0)
-    return np.array(pending.cells(), np.int64).reshape(-1, 3).T
-
-
-def second_stage(law: _core.ResponseLaw, words: list[int], code: int, dtype: Any) -> list[int]:
-    """Settle one cell for each word, all with the true code `code`."""
-    pending = _core.Pending(len(words))
-    for row, word in enumerate(words):
-        pending.add(row, code, word >> LOW_BITS)
-    low = np.zeros((len(words), 16), np.uint8)
-    low[:, :8] = np.array([word % BLOCK for word in words], "<u8").view(np.uint8).reshape(-1, 8)
-    low[:, 6:] = 0xA5  # only six bytes of a block count
-    out = np.full(len(words), 7, dtype)
-    law.settle(pending, low.reshape(-1), out)
-    return [int(v) for v in out]
-
-
-def check_code(law: _core.ResponseLaw, k: int, t: int, uniform: bool, code: int, dtype: Any) -> list[int]:
-    """Check one true code under every high word; return the words each category owns, counted from the kernels' answers."""
+def check_response(law: _core.Law, k: int, t: int, uniform: bool, code: int, dtype: Any) -> list[int]:
     pieces = [(0, WORDS, code)] if t == 0 and not uniform else reference.pieces(k, t, code)
-    high = np.arange(65536, dtype=np.uint16)
-    seen = min(code, np.iinfo(dtype).max)  # an unknown value may come as any code past the domain
-    out, rows, trues = first_stage(law, np.full(65536, seen, dtype), high)
-    assert (trues == code).all()
-    assert (out[rows] == 0).all(), "a pending cell shows nothing of its true code"
-
-    decided = np.ones(65536, bool)
-    decided[rows] = False
-    counts = [0] * (k + 1)
-    for start, stop, category in pieces:
-        # high words whose whole block lies in the piece
-        whole = slice(-(-start // BLOCK), max(stop // BLOCK, -(-start // BLOCK)))
-        assert (out[whole][decided[whole]] == category).all()
-        counts[category] += BLOCK * int(decided[whole].sum())
-        # the blocks that the piece begins and ends in are not decided unless they lie in it whole
-        for edge in {start // BLOCK, (stop - 1) // BLOCK}:
-            assert not decided[edge] or whole.start <= edge < whole.stop
-
-    # every pending block cut at the boundaries of the law
-    cuts: dict[int, list[int]] = {int(h): [int(h) * BLOCK] for h in rows}
-    for start, _, _ in pieces:
-        if start and start % BLOCK:
-            cuts[start // BLOCK].append(start)
-    starts, stops, probes = [], [], []
-    for h, inside in cuts.items():
-        for start, stop in zip(inside, [*inside[1:], (h + 1) * BLOCK], strict=True):
-            starts.append(start)
-            stops.append(stop)
-            probes += [start, min(start + 1, stop - 1), stop - 1]
-    answers = second_stage(law, probes, code, dtype)
-    bounds = [stop for _, stop, _ in pieces]
-    expected = [pieces[bisect_right(bounds, word)][2] for word in probes]
-    assert answers == expected
-    for start, stop, answer in zip(starts, stops, answers[::3], strict=True):
-        counts[answer] += stop - start
-    return counts
+    return [*check_code(law, pieces, code, dtype), 0]
 
 
 def codes_to_try(k: int) -> list[int]:
@@ -114,18 +44,18 @@ def test_two_stages_are_the_64_bit_table(k: int, epsilon: float, isa: str) -> No
         if k - 1 > largest or (dtype != np.uint8 and k <= 256 and epsilon not in (0.0, 1.0)):
             continue
         for code in codes_to_try(k):
-            counts = check_code(law, k, t, uniform, code, dtype)
+            counts = check_response(law, k, t, uniform, code, dtype)
             row = reference.known_row(k, t, code) if table is None else table[code]
             assert counts == [*row, 0]
         if k <= largest:
-            assert check_code(law, k, t, uniform, k, dtype) == [*reference.uniform_row(k), 0]
+            assert check_response(law, k, t, uniform, k, dtype) == [*reference.uniform_row(k), 0]
 
 
 @pytest.mark.parametrize("k", [2, 3, 9, 256, 1000])
 def test_p_zero_never_errs(k: int, isa: str) -> None:
     law = _core.ResponseLaw(k, 0, False, False)
     for code in codes_to_try(k):
-        counts = check_code(law, k, 0, False, code, np.uint16)
+        counts = check_response(law, k, 0, False, code, np.uint16)
         assert counts[code] == WORDS
 
 
@@ -134,7 +64,7 @@ def test_p_one_in_k_is_uniform_to_the_word(k: int, isa: str) -> None:
     t = WORDS // k  # k t = 2^64: every word redraws
     law = _core.ResponseLaw(k, t, False, False)
     for code in codes_to_try(k):
-        assert check_code(law, k, t, False, code, np.uint16)[:k] == [t] * k
+        assert check_response(law, k, t, False, code, np.uint16)[:k] == [t] * k
 
 
 @pytest.mark.parametrize("k", [2, 3, 10, 4096, 4097, 70_000, 2**31 - 1, 2**31])

@@ -1,15 +1,15 @@
-/* The kernel body for the three code widths of the SIMD target DPF_ISA. */
+/* The kernels of the law DPF_LAW for the three code widths of the SIMD target DPF_ISA. */
 #define DPF_T uint8_t
 #define DPF_WIDE uint16_t
 #define DPF_NAME(x) DPF_JOIN(x, u8, DPF_ISA)
-#include "response.kernel.h"
+#include "stages.kernel.h"
 
 #define DPF_T uint16_t
 #define DPF_WIDE uint16_t
 #define DPF_NAME(x) DPF_JOIN(x, u16, DPF_ISA)
-#include "response.kernel.h"
+#include "stages.kernel.h"
 
 #define DPF_T uint32_t
 #define DPF_WIDE uint32_t
 #define DPF_NAME(x) DPF_JOIN(x, u32, DPF_ISA)
-#include "response.kernel.h"
+#include "stages.kernel.h"

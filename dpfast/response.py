@@ -245,7 +245,10 @@ class RandomisedResponse(Mechanism):
             raise ArgumentTypeError("n_rows must be an integer")
         if n_rows < 0:
             raise ArgumentError("n_rows must not be negative")
-        return float(int(n_rows) * (1 - self.keep_probability))
+        try:
+            return float(int(n_rows) * (1 - self.keep_probability))
+        except OverflowError:
+            raise ArgumentError("n_rows is larger than any table: the expected changes exceed the largest double") from None
 
     def estimate_counts(
         self,

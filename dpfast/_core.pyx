@@ -378,15 +378,17 @@ def id_bytes_next(const uint8_t[::1] data not None, const int64_t[::1] offsets n
                   const uint8_t[::1] state not None, const uint32_t[::1] active not None,
                   uint8_t[::1] blocks not None, uint32_t[::1] reached not None):
     """Chaining inputs of block `block` for the active rows that reach it; returns how many do."""
-    check_strings(data, offsets)
+    need(offsets.shape[0] >= 1, "offsets lie outside the data")
     cdef size_t rows = offsets.shape[0] - 1
     cdef size_t n = active.shape[0]
     cdef size_t i
     cdef size_t count
     need(block >= 1 and <size_t>state.shape[0] >= 16 * rows and <size_t>blocks.shape[0] >= 16 * n
          and <size_t>reached.shape[0] >= n, "state, blocks or reached too short")
+    # Only what is read: the rounds of one long identifier must not cost all rows each time.
     for i in range(n):
         need(active[i] < rows, "an active row lies outside the column")
+        need(0 <= offsets[active[i]] <= offsets[active[i] + 1] <= data.shape[0], "offsets lie outside the data, or descend")
     if n == 0 or data.shape[0] == 0:
         return 0
     with nogil:

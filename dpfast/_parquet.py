@@ -6,7 +6,7 @@ import os
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dpfast.errors import CorruptDataError, FileError
 
@@ -17,6 +17,15 @@ if TYPE_CHECKING:
 __all__ = ["BATCH_ROWS", "ParquetSource"]
 
 BATCH_ROWS = 1 << 18  # as quick to decode as a million rows, at a quarter of the memory
+# Of decoded values, by what the footer tells of a row group. Text is held in several places on its way to the target.
+BATCH_BYTES = 64 << 20
+BATCH_TEXT_BYTES = 8 << 20
+# Rows of a batch where the footer does not tell how long values are: lists of texts that repeat, texts that share beginnings.
+BLIND_ROWS = 1 << 12
+# Data pages of a text column with at most this many bytes a value hold places in a dictionary, not values.
+PLACE_BYTES = 3
+WIDTHS = {"BOOLEAN": 1, "INT32": 4, "INT64": 8, "INT96": 12, "FLOAT": 4, "DOUBLE": 8}
+SHARED_BEGINNINGS = "DELTA_BYTE_ARRAY"  # an encoding whose bytes are few however long values are; never read as a dictionary
 # Without a buffer the reader takes a whole compressed column chunk at once. With one, its memory still grows along a chunk of
 # pages below 16 KiB (columns of a few bits a row), to the size of that chunk and no further.
 READ_BUFFER_BYTES = 1 << 16
@@ -84,8 +93,10 @@ class ParquetSource:
         """The key-value pairs of the footer."""
         return dict(self._footer.metadata or {})
 
-    def batches(self, names: Collection[str], *, dictionaries: Collection[str] = ()) -> Iterator[pa.RecordBatch]:
-        """Yield the rows in order, row group by row group, at most `BATCH_ROWS` at a time.
+    def batches(
+        self, names: Collection[str], *, dictionaries: Collection[str] = (), repetitive: Collection[str] = ()
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield the rows in order, row group by row group, at most `BATCH_ROWS` at a time, fewer where they are wide.
 
         Parameters
         ----------
@@ -93,6 +104,9 @@ class ParquetSource:
             Columns that are needed; a batch may hold more.
         dictionaries : collection of str
             Text and binary columns that are quicker to have as dictionaries. One that cannot be read so comes plain.
+        repetitive : collection of str
+            Text and binary columns that come as dictionaries where the file holds them so: that is small, however long the
+            values are. Others are quicker to read plain.
 
         Raises
         ------
@@ -107,15 +121,17 @@ class ParquetSource:
         # The reader takes a dot in a name for a step into a struct as well, so it may give more, or encode another column.
         rows = 0
         try:
+            chunks = self._chunks(names)
+            dictionaries = _as_dictionaries(chunks, dictionaries, repetitive)
             reader = pq.ParquetFile(
                 self._handle,
                 metadata=self._footer,
-                read_dictionary=list(dictionaries),
+                read_dictionary=dictionaries,
                 pre_buffer=False,
                 buffer_size=READ_BUFFER_BYTES,
             )
-            for group in range(reader.num_row_groups):
-                for batch in reader.iter_batches(BATCH_ROWS, row_groups=[group], columns=list(names), use_threads=False):
+            for group, size in enumerate(self._batch_sizes(chunks, dictionaries)):
+                for batch in reader.iter_batches(size, row_groups=[group], columns=list(names), use_threads=False):
                     rows += batch.num_rows
                     yield batch
         except OSError as error:
@@ -126,6 +142,24 @@ class ParquetSource:
             raise CorruptDataError(CORRUPT) from None
         if rows != self.rows:
             raise CorruptDataError(CORRUPT)
+
+    def _chunks(self, names: Collection[str]) -> dict[str, list[_Chunk]]:
+        """Return what the footer tells of each leaf of the named columns, row group by row group."""
+        footer, wanted = self._footer, set(names)
+        paths = [footer.schema.column(leaf).path for leaf in range(footer.num_columns)]
+        leaves = {leaf: path for leaf, path in enumerate(paths) if path in wanted or path.split(".")[0] in wanted}
+        groups = [footer.row_group(group) for group in range(footer.num_row_groups)]
+        kinds = {leaf: footer.schema.column(leaf) for leaf in leaves}
+        return {path: [_Chunk.of(group.column(leaf), kinds[leaf]) for group in groups] for leaf, path in leaves.items()}
+
+    def _batch_sizes(self, chunks: dict[str, list[_Chunk]], dictionaries: Collection[str]) -> Iterator[int]:
+        """Yield, for each row group, how many rows of it are decoded at a time."""
+        for group in range(self._footer.num_row_groups):
+            rows = self._footer.row_group(group).num_rows
+            fixed, text = (sum(size) for size in zip((0, 0), *(leaf[group].sizes for leaf in chunks.values()), strict=True))
+            is_blind = any(leaf[group].is_blind for path, leaf in chunks.items() if path not in dictionaries)
+            most = min(rows * BATCH_BYTES // max(fixed, 1), rows * BATCH_TEXT_BYTES // max(text, 1))
+            yield max(1, min(BLIND_ROWS if is_blind else BATCH_ROWS, most))
 
     def check_unchanged(self) -> None:
         """Raise `FileError` if the file under the path is no longer the one that was opened, or was written to."""
@@ -139,6 +173,52 @@ class ParquetSource:
     def _stat(self) -> tuple[Any, ...]:
         status = self.path.stat()
         return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+
+
+class _Chunk(NamedTuple):
+    """What the footer tells of one leaf of one row group."""
+
+    sizes: tuple[int, int]  # decoded bytes, at least: of fixed width, of text and repeated values
+    values: int
+    place_bytes: int = 0  # compressed, without the dictionary
+    has_dictionary: bool = False
+    shares_beginnings: bool = False
+
+    @property
+    def is_blind(self) -> bool:
+        """Whether the decoded bytes may be far more: they are read out of few."""
+        return self.shares_beginnings or (self.has_dictionary and self.place_bytes <= PLACE_BYTES * self.values)
+
+    @classmethod
+    def of(cls, chunk: pq.ColumnChunkMetaData, leaf: pq.ColumnSchema) -> _Chunk:
+        """Read the footer's entry of a chunk."""
+        values = chunk.num_values
+        width = leaf.length if leaf.physical_type == "FIXED_LEN_BYTE_ARRAY" else WIDTHS.get(leaf.physical_type)
+        if width is not None:
+            return cls((0, values * width) if leaf.max_repetition_level else (values * width, 0), values)
+        encodings = chunk.encodings
+        start = chunk.dictionary_page_offset if chunk.has_dictionary_page else None
+        dictionary = 0 if start is None else max(0, chunk.data_page_offset - start)
+        return cls(
+            (4 * values, chunk.total_uncompressed_size),
+            values,
+            place_bytes=chunk.total_compressed_size - dictionary,
+            has_dictionary=any(name.endswith("_DICTIONARY") for name in encodings),
+            shares_beginnings=SHARED_BEGINNINGS in encodings,
+        )
+
+
+def _as_dictionaries(chunks: dict[str, list[_Chunk]], dictionaries: Collection[str], repetitive: Collection[str]) -> list[str]:
+    """Return the columns to be read as dictionaries: of `repetitive` those that are places in one by most of their bytes."""
+    readable = {name: leaf for name, leaf in chunks.items() if not any(chunk.shares_beginnings for chunk in leaf)}
+    small = [
+        name
+        for name in repetitive
+        if (leaf := readable.get(name)) is not None
+        and any(chunk.has_dictionary for chunk in leaf)
+        and sum(chunk.place_bytes for chunk in leaf) <= PLACE_BYTES * sum(chunk.values for chunk in leaf)
+    ]
+    return [*(name for name in dictionaries if name in readable), *small]
 
 
 def _reason(error: OSError) -> str:

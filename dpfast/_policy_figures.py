@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpfast.domain import Domain
+from dpfast.errors import ArgumentError
 from dpfast.response import RandomisedResponse
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from numpy.typing import NDArray
 
 __all__ = ["Check", "ColumnPlan", "check_batches", "plan_column"]
 
@@ -61,7 +63,7 @@ class Check:
         Whether `Policy.sanitise` would run: no value lies outside a domain whose rule is ``unknown="error"``.
     findings : tuple of (column, value, row, count)
         Every value outside its domain, the row where it comes first and the number of rows that hold it; also where a
-        rule (``unknown="randomise"``, ``other=``) takes care of it.
+        rule (``unknown="randomise"``, ``other=``) takes care of it. Text that is not valid UTF-8 is shown as bytes.
     """
 
     ok: bool
@@ -83,7 +85,10 @@ def plan_column(name: str, mechanism: RandomisedResponse, rows: int | None) -> C
     elif gap == 0:
         error = math.inf
     else:
-        error = math.sqrt(float(p * (1 - p)) / rows) / float(gap)
+        try:
+            error = math.sqrt(float(p * (1 - p)) / rows) / float(gap)
+        except OverflowError:
+            raise ArgumentError("rows is larger than the number of rows of any table") from None
     return ColumnPlan(
         column=name,
         size=size,
@@ -122,9 +127,31 @@ class _Probe:
 
     def read(self, column: pa.Array, start: int) -> None:
         outside = np.flatnonzero(self._domain.encode(column, name=self._name) == self._domain.size)
-        for row, value in zip(outside.tolist(), column.take(outside).to_pylist(), strict=True):
+        for row, value in zip(outside.tolist(), _python_values(column, outside), strict=True):
             first, count = self.found.get(value, (start + row, 0))
             self.found[value] = first, count + 1
 
     def findings(self) -> list[tuple[object, int, int]]:
         return [(value, first, count) for value, (first, count) in self.found.items()]
+
+
+def _python_values(column: pa.Array, rows: NDArray[Any]) -> list[object]:
+    """Return some values of a column; text that is not UTF-8 as the bytes that it is."""
+    import pyarrow as pa
+
+    texts = (pa.string(), pa.large_string(), pa.string_view())
+    value_type = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if value_type not in texts:
+        return list(column.take(rows).to_pylist())
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    # views cannot be taken from
+    data = column.view(pa.binary_view()) if value_type == pa.string_view() else column
+    return [None if value is None else _text(value) for value in data.cast(pa.large_binary()).take(rows).to_pylist()]
+
+
+def _text(value: bytes) -> str | bytes:
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return value

@@ -85,6 +85,10 @@ def check_rule(name: object, rule: object) -> None:
         raise PolicyError("groups of columns do not exist in this version; give each column a rule of its own")
     if not isinstance(name, str):
         raise PolicyError("the name of a column must be a string")
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise PolicyError("the name of a column is not valid Unicode text") from None
     if not isinstance(rule, RandomisedResponse) and not (isinstance(rule, str) and rule in USES):
         raise PolicyError(f'column {name!r}: the rule must be a RandomisedResponse, "public" or "drop"')
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["bare_field", "plain_type"]
+__all__ = ["bare_column", "bare_field", "plain_type"]
 
 
 def bare_field(field: pa.Field) -> pa.Field:
@@ -17,6 +17,30 @@ def bare_field(field: pa.Field) -> pa.Field:
     enumeration), so none is kept, at any depth.
     """
     return _bare(field, plain=False)
+
+
+def bare_column(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """Return a column whose type, at any depth, holds no metadata of fields: the same memory; itself if it has none."""
+    import pyarrow as pa
+
+    bare = _rebuilt(column.type, plain=False)
+    # Compared as written: a comparison of types does not look at metadata within the values of a dictionary.
+    if pa.schema([pa.field("", bare)]).serialize().equals(pa.schema([pa.field("", column.type)]).serialize()):
+        return column
+    if isinstance(column, pa.ChunkedArray):
+        return pa.chunked_array([pa.array(_Retyped(chunk, bare)) for chunk in column.chunks], bare)
+    return pa.array(_Retyped(column, bare))
+
+
+class _Retyped:
+    """An array that says it has another type of the same layout. Casts regard types that differ in metadata as equal."""
+
+    def __init__(self, array: pa.Array, data_type: pa.DataType) -> None:
+        self._array = array
+        self._type = data_type
+
+    def __arrow_c_array__(self, requested_schema: object = None) -> tuple[Any, Any]:
+        return self._type.__arrow_c_schema__(), self._array.__arrow_c_array__()[1]
 
 
 def plain_type(data_type: pa.DataType) -> pa.DataType:
@@ -38,7 +62,8 @@ def _rebuilt(data_type: pa.DataType, *, plain: bool) -> pa.DataType:
 
     types = pa.types
     if types.is_dictionary(data_type):
-        return _rebuilt(data_type.value_type, plain=True) if plain else data_type
+        value_type = _rebuilt(data_type.value_type, plain=plain)
+        return value_type if plain else pa.dictionary(data_type.index_type, value_type, data_type.ordered)
     if types.is_struct(data_type):
         return pa.struct([_bare(data_type.field(i), plain=plain) for i in range(data_type.num_fields)])
     if types.is_map(data_type):
@@ -50,4 +75,13 @@ def _rebuilt(data_type: pa.DataType, *, plain: bool) -> pa.DataType:
         return pa.large_list(_bare(data_type.value_field, plain=plain))
     if types.is_list(data_type):
         return pa.list_(_bare(data_type.value_field, plain=plain))
+    if types.is_list_view(data_type):
+        return pa.list_view(_bare(data_type.value_field, plain=plain))
+    if types.is_large_list_view(data_type):
+        return pa.large_list_view(_bare(data_type.value_field, plain=plain))
+    if types.is_run_end_encoded(data_type):
+        return pa.run_end_encoded(data_type.run_end_type, _rebuilt(data_type.value_type, plain=plain))
+    if types.is_union(data_type):
+        fields = [_bare(data_type.field(i), plain=plain) for i in range(data_type.num_fields)]
+        return pa.union(fields, data_type.mode, data_type.type_codes)
     return data_type

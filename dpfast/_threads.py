@@ -9,6 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from dpfast.errors import ArgumentError, ArgumentTypeError
 
 if TYPE_CHECKING:
@@ -24,21 +26,24 @@ _NEVER = threading.Event()  # what an inline task asks: Ctrl-C reaches it direct
 _pool: ThreadPoolExecutor | None = None
 _pool_size = 0
 _pool_lock = threading.Lock()
+_pool_process = os.getpid()
 
 
 def _forget_pool() -> None:
     """The threads of a pool do not exist in a forked child; neither does the holder of its lock."""
-    global _pool, _pool_size, _pool_lock
-    _pool, _pool_size, _pool_lock = None, 0, threading.Lock()
+    global _pool, _pool_size, _pool_lock, _pool_process
+    _pool, _pool_size, _pool_lock, _pool_process = None, 0, threading.Lock(), os.getpid()
 
 
 os.register_at_fork(after_in_child=_forget_pool)
 
 
 def check_threads(threads: int | None) -> None:
+    """Refuse what is not a number of threads; numpy integers are integers."""
     if threads is None:
         return
-    if isinstance(threads, bool) or not isinstance(threads, int):
+    is_integer = isinstance(threads, (int, np.integer)) and not isinstance(threads, (bool, np.timedelta64))
+    if not is_integer:
         raise ArgumentTypeError("threads must be None or an integer")
     if threads < 1:
         raise ArgumentError("threads must be at least 1")
@@ -80,6 +85,8 @@ def available() -> int:
 
 def _executor(threads: int) -> ThreadPoolExecutor:
     global _pool, _pool_size
+    if os.getpid() != _pool_process:  # a fork made outside Python calls no hook
+        _forget_pool()
     with _pool_lock:
         if _pool is None or _pool_size < threads:
             _pool = ThreadPoolExecutor(threads, thread_name_prefix="dpfast")

@@ -331,10 +331,11 @@ def _canonical(values: Sequence[Value] | range) -> tuple[tuple[Value, ...] | ran
 
 
 def _plain(value: Any) -> Any:
-    """The Python value of a numpy scalar or Enum member; anything else as it is."""
+    """The Python value of a numpy scalar or Enum member; anything else as it is, durations included: they are no integers."""
     if isinstance(value, enum.Enum):
         value = value.value
-    return value.item() if isinstance(value, (np.str_, np.bytes_, np.bool_, np.integer)) else value
+    is_scalar = isinstance(value, (np.str_, np.bytes_, np.bool_, np.integer)) and not isinstance(value, np.timedelta64)
+    return value.item() if is_scalar else value
 
 
 def _is_unicode(text: str) -> bool:

@@ -28,6 +28,7 @@ TAG_TEXT: Final = 3
 TAG_BYTES: Final = 4
 TAG_TUPLE: Final = 5
 _USE = "use integers, text, binary or UUID"
+ID_BYTES_MAX: Final = (1 << 24) - 1  # a length has three bytes
 DENSE_SPAN: Final = 8  # a table of flags pays where identifiers span at most this many times their number
 
 
@@ -88,7 +89,7 @@ def prepare_ids(ids: Any, n_rows: int | None = None, *, unique: bool = True) -> 
     Raises
     ------
     IdError
-        Null or repeated identifiers, or another number of them than rows.
+        Null or repeated identifiers, one of 16 MiB and more, or another number of them than rows.
     ArgumentTypeError
         A type that cannot identify.
     CorruptDataError
@@ -103,6 +104,8 @@ def prepare_ids(ids: Any, n_rows: int | None = None, *, unique: bool = True) -> 
         column = _encode(ids)
     if n_rows is not None and column.n_rows != n_rows:
         raise IdError("ids and the column differ in length")
+    if column is not ids and column.offsets is not None and int(np.diff(column.offsets).max(initial=0)) > ID_BYTES_MAX:
+        raise IdError("an identifier has 16 MiB or more (a tuple with all its parts); ids are shorter than that")
     if unique and not _distinct(column):
         raise IdError("an identifier is repeated; ids must be unique within a table, or equal rows would share their noise")
     return column

@@ -119,7 +119,11 @@ def stochastic(matrix: Any, k: int) -> NDArray[np.float64]:
         raise ArgumentError(f"a matrix has at most {MATRIX_MAX} categories; randomised response takes any number")
     try:
         given = np.asarray(matrix)
-        if given.dtype.kind not in "uifO" or given.dtype.kind == "O" and any(isinstance(v, (str, bytes, bool)) for v in given.flat):
+        if (
+            given.dtype.kind not in "uifO"
+            or given.dtype.kind == "O"
+            and any(isinstance(v, (str, bytes, bool)) for v in given.flat)
+        ):
             raise TypeError
         rows = given.astype(np.float64)
     except (TypeError, ValueError, OverflowError):

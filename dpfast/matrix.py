@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,7 +15,7 @@ from dpfast.domain import Domain
 from dpfast.errors import ArgumentError
 from dpfast.hockey_stick import SufficientSet, pair_losses, pair_sets, table_delta, table_epsilon
 from dpfast.integer_table import WORD_RANGE, IntegerTable, realise, stochastic
-from dpfast.mechanism import Mechanism
+from dpfast.mechanism import Mechanism, expected_rows
 from dpfast.privacy import check_delta, check_epsilon
 from dpfast.randomness import STREAM_VERSION
 
@@ -42,9 +43,7 @@ class TableMechanism(Mechanism):
 
     kind: str
 
-    def __init__(
-        self, domain: Domain, table: IntegerTable, *, epsilon: float | None = None, delta: float | None = None
-    ) -> None:
+    def __init__(self, domain: Domain, table: IntegerTable, *, epsilon: float | None = None, delta: float | None = None) -> None:
         self.domain = domain
         self.integer_table = table
         self.epsilon = epsilon
@@ -241,7 +240,8 @@ class TableMechanism(Mechanism):
         >>> MatrixResponse(["a", "b"], [[0.75, 0.25], [0.25, 0.75]]).expected_changes(1000)
         250.0
         """
-        return integer(n_rows, "n_rows", minimum=0) * float(1 - self.matrix.diagonal().min())
+        kept = min(self.integer_table.entry(i, i) for i in range(self.domain.size))
+        return expected_rows(n_rows, 1 - Fraction(kept, WORD_RANGE))
 
     def certificate(self) -> dict[str, Any]:
         """Return what anyone needs to check the privacy of this mechanism, without data: a dict fit for JSON.

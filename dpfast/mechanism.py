@@ -5,9 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Literal
 
+from dpfast._rounding import integer
+from dpfast.errors import ArgumentError
 from dpfast.sanitise import count_codes, sanitise_column
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from numpy.typing import ArrayLike
 
     from dpfast.domain import Domain
@@ -15,7 +19,7 @@ if TYPE_CHECKING:
     from dpfast.randomness import Stream
     from dpfast.sanitise import Law
 
-__all__ = ["Mechanism"]
+__all__ = ["Mechanism", "expected_rows"]
 
 
 class Mechanism(ABC):
@@ -169,3 +173,12 @@ class Mechanism(ABC):
         return self.estimate_counts(
             counts, method=method, population=population, confidence=confidence, simultaneous=simultaneous
         )
+
+
+def expected_rows(n_rows: int, share: Fraction) -> float:
+    """The expected number among `n_rows` rows of those that happen with probability `share`."""
+    count = integer(n_rows, "n_rows", minimum=0)
+    try:
+        return float(count * share)
+    except OverflowError:
+        raise ArgumentError("n_rows is larger than any table: the expected changes exceed the largest double") from None

@@ -169,9 +169,7 @@ def _orbits(costs: NDArray[np.float64], weights: NDArray[np.float64] | None) -> 
         swap[[i, i + 1]] = i + 1, i
         tried.append(swap)
     return [
-        p
-        for p in tried
-        if k > 1 and (costs[np.ix_(p, p)] == costs).all() and (weights is None or (weights[p] == weights).all())
+        p for p in tried if k > 1 and (costs[np.ix_(p, p)] == costs).all() and (weights is None or (weights[p] == weights).all())
     ]
 
 
@@ -302,7 +300,9 @@ class _Program:
 
     def _matrix(self, groups: list[Any], values: list[Any]) -> Any:
         starts = np.concatenate([[0], np.cumsum([v.size for v in values])])
-        parts = [(row + start, unknown, factor) for start, group in zip(starts, groups, strict=False) for row, unknown, factor in group]
+        parts = [
+            (row + start, unknown, factor) for start, group in zip(starts, groups, strict=False) for row, unknown, factor in group
+        ]
         row, unknown, factor = (np.concatenate(column) for column in zip(*parts, strict=True))
         return self._sparse.coo_matrix((factor, (row, unknown)), shape=(int(starts[-1]), self._size)).tocsr()
 

@@ -22,6 +22,7 @@ from dpfast._policy_figures import Check, ColumnPlan, check_batches, plan_column
 from dpfast._policy_plan import Rule, check_rule, id_columns, id_names, planned_schema, policy_digest
 from dpfast._policy_toml import read_policy_file
 from dpfast._rounding import integer
+from dpfast._schema import bare_column
 from dpfast.errors import ArgumentTypeError, PolicyError
 from dpfast.ids import prepare_ids
 from dpfast.privacy import Privacy, check_delta, sum_up, times_up
@@ -301,8 +302,8 @@ class Policy:
         -------
         pyarrow.Table or pyarrow.RecordBatch
             As `table`, without the dropped columns and without any metadata. Sanitised columns are new memory, with the
-            declared domain as their dictionary if they have one. Public columns are the same objects, with all they
-            hold, unused entries of their dictionaries included.
+            declared domain as their dictionary if they have one. Public columns are the same memory, with all it
+            holds, unused entries of their dictionaries included.
 
         Raises
         ------
@@ -343,7 +344,7 @@ class Policy:
     def _sanitised(self, column: Any, name: str, rng: Stream, ids: Any, threads: int | None) -> Any:
         rule = self.rule(name)
         if not isinstance(rule, RandomisedResponse):
-            return column
+            return bare_column(column)
         return rule.sanitise(column, rng=rng, ids=ids, column_name=name, threads=threads)
 
     def check(self, source: pa.Table | pa.RecordBatch | str | os.PathLike[str]) -> Check:
@@ -384,8 +385,7 @@ class Policy:
             raise ArgumentTypeError("source must be a pyarrow Table or RecordBatch, or the path of a Parquet file")
         with ParquetSource(source) as file:
             self.plan_schema(file.schema)
-            mechanisms = self.mechanisms
-            return check_batches(mechanisms, file.batches(mechanisms, dictionaries=mechanisms))
+            return check_batches(self.mechanisms, file.batches(self.mechanisms, dictionaries=self.mechanisms))
 
 
 def _described(rule: Rule) -> str:

@@ -26,7 +26,7 @@ from dpfast._rounding import integer
 from dpfast.domain import Domain
 from dpfast.errors import ArgumentError, ArgumentTypeError
 from dpfast.hockey_stick import SufficientSet, pair_losses, pair_sets
-from dpfast.mechanism import Mechanism
+from dpfast.mechanism import Mechanism, expected_rows
 from dpfast.privacy import (
     WORD_RANGE,
     check_delta,
@@ -304,7 +304,7 @@ class RandomisedResponse(Mechanism):
         >>> round(RandomisedResponse(range(10), epsilon=2.0).expected_changes(1000), 3)
         549.147
         """
-        return float(integer(n_rows, "n_rows", minimum=0) * (1 - self.keep_probability))
+        return expected_rows(n_rows, 1 - self.keep_probability)
 
     def estimate_counts(
         self,

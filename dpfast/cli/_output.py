@@ -16,9 +16,9 @@ def add_policy(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--policy", metavar="FILE", required=True, help="the policy, a TOML file")
 
 
-def add_json(verb: argparse.ArgumentParser) -> None:
+def add_json(verb: argparse.ArgumentParser, text: str = "print JSON, which may be published with the data") -> None:
     """Give a verb its ``--json``."""
-    verb.add_argument("--json", action="store_true", help="print JSON, which may be published with the data")
+    verb.add_argument("--json", action="store_true", help=text)
 
 
 def print_json(document: Any) -> None:

@@ -30,9 +30,16 @@ def add_verbs(verbs: Any) -> None:
     verb = verbs.add_parser("estimate", help="estimate true shares from a sanitised file", epilog=EXAMPLE)
     verb.add_argument("file", metavar="FILE", help="a sanitised Parquet file")
     add_policy(verb)
-    verb.add_argument("--confidence", type=float, default=0.95, metavar="P", help="of the intervals (default 0.95)")
+    verb.add_argument("--confidence", type=_confidence, default=0.95, metavar="P", help="of the intervals (default 0.95)")
     add_json(verb)
     verb.set_defaults(run=_estimate)
+
+
+def _confidence(text: str) -> float:
+    number = float(text)
+    if not 0 < number < 1:
+        raise argparse.ArgumentTypeError("must lie strictly between 0 and 1")
+    return number
 
 
 def _estimate(options: argparse.Namespace) -> int:

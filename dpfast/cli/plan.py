@@ -17,6 +17,8 @@ EXAMPLE = """example:
 keep is the probability that a row keeps its value, changed the expected share of rows that change, error the smallest
 standard error of an estimated share."""
 
+LARGEST = (1 << 63) - 1
+
 
 def add_verbs(verbs: Any) -> None:
     """Add the verb to the command."""
@@ -32,6 +34,8 @@ def positive(text: str) -> int:
     number = int(text)
     if number < 1:
         raise argparse.ArgumentTypeError("must be at least 1")
+    if number > LARGEST:
+        raise argparse.ArgumentTypeError("must be below 2**63")
     return number
 
 

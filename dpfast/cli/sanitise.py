@@ -21,7 +21,7 @@ gives the same values again. With --ids as well, a row keeps its noise from rele
 CHECK_EXAMPLE = """example:
   dpfast check flights.parquet --policy policy.toml
 
-The output shows private values and where they stand: it is for the operator's eyes only."""
+The output shows private values and where they stand: it is for the operator's eyes only. With --json it shows none."""
 
 
 def add_verbs(verbs: Any) -> None:
@@ -29,6 +29,7 @@ def add_verbs(verbs: Any) -> None:
     check = verbs.add_parser("check", help="list the values that a policy does not know", epilog=CHECK_EXAMPLE)
     check.add_argument("source", metavar="SOURCE", help="a Parquet file")
     add_policy(check)
+    add_json(check, "print as JSON whether the policy fits and which columns do not, without any value")
     check.set_defaults(run=_check)
 
     verb = verbs.add_parser("sanitise", help="write the file that is published", epilog=SANITISE_EXAMPLE)
@@ -44,13 +45,22 @@ def add_verbs(verbs: Any) -> None:
     verb.add_argument("--overwrite", action="store_true", help="replace an existing target")
     verb.add_argument("--no-progress", action="store_true", help="show no progress bar")
     add_json(verb)
-    verb.set_defaults(run=_sanitise)
+    verb.set_defaults(run=_sanitise, verb=verb)
 
 
 def _check(options: argparse.Namespace) -> int:
     from dpfast.policy import Policy
 
-    check = Policy.load(options.policy).check(options.source)
+    policy = Policy.load(options.policy)
+    check = policy.check(options.source)
+    if options.json:
+        outside = {name for name, *_ in check.findings}
+        columns = {
+            name: {"outside": name in outside, "unknown": mechanism.domain.unknown, "other": mechanism.domain.other_code}
+            for name, mechanism in policy.mechanisms.items()
+        }
+        print_json({"ok": check.ok, "columns": columns})
+        return 0 if check.ok else 1
     if check.findings:
         print("PRIVATE: values of the data outside their domains; do not publish or log this")
         print_table(
@@ -69,11 +79,12 @@ def _sanitise(options: argparse.Namespace) -> int:
     from dpfast.policy import Policy
     from dpfast.randomness import Stream
 
+    key = _key(options)
     report = sanitise_file(
         options.source,
         options.target,
         Policy.load(options.policy),
-        key=options.key,
+        key=key,
         context=options.context,
         ids=_ids(options.ids),
         threads=options.threads,
@@ -90,6 +101,30 @@ def _sanitise(options: argparse.Namespace) -> int:
     if report.certificate["randomness"] == "insecure":
         print("INSECURE: the noise comes from a seed and protects nobody; for tests only")
     return 0
+
+
+def _key(options: argparse.Namespace) -> bytes | None:
+    """Return the key, or end the command with a usage error where the options do not fit together."""
+    from dpfast.errors import ArgumentError
+    from dpfast.keys import resolve_key
+
+    verb: argparse.ArgumentParser = options.verb
+    if options.key is None:
+        if options.context is not None:
+            needed = "--insecure-seed takes none" if options.insecure_seed is not None else "give --key as well"
+            verb.error(f"--context belongs to --key; {needed}")
+        if options.ids is not None and options.insecure_seed is None:
+            verb.error("--ids makes noise permanent and so needs --key and --context")
+        return None
+    if not options.context:
+        verb.error("--key needs --context, the name of this release or, with --ids, of the population")
+    try:
+        options.context.encode()
+        return resolve_key(options.key)
+    except UnicodeEncodeError:
+        verb.error("--context is not valid Unicode text")
+    except ArgumentError as error:
+        verb.error(f"--key: {error}")
 
 
 def _ids(names: list[str] | None) -> str | tuple[str, ...] | None:

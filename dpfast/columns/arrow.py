@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from contextlib import suppress
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 import pyarrow as pa
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 __all__ = ["ArrowColumn"]
 
 
+MERGE_ROWS: Final = 1 << 12  # chunks below this are put together before they are looked up: one hash table for many
+TABLES_MAX: Final = 16  # tables of dictionaries that are kept: one each serves all chunks that share it
 _SHORT = (pa.string(), pa.binary())
 _TAKEABLE = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}  # views cannot be taken from
 
@@ -57,7 +60,9 @@ class ArrowColumn:
             width = self.output_type.index_type.bit_width // 8
             self.code_type = max(self.code_type, np.dtype(f"u{width}"), key=lambda dtype: dtype.itemsize)
         self._ends = list(accumulate(len(chunk) for chunk in self.chunks))
-        self._tables: dict[int, NDArray[Any]] = {}
+        self._tables: dict[tuple[Any, ...], NDArray[Any]] = {}
+        self._latest: tuple[pa.Array, NDArray[Any]] | None = None
+        self._places: NDArray[Any] | None = None
         self._integers = IntegerCodes(domain, self.code_type)
         if self.value_type in _SHORT and not self.dictionary:
             self._check_room(name)
@@ -72,14 +77,21 @@ class ArrowColumn:
     def tile(self, start: int, stop: int, scratch: NDArray[Any]) -> NDArray[Any]:
         row = start
         number = bisect_right(self._ends, row)
+        waiting: list[pa.Array] = []  # short parts before `row` that are not encoded yet
         while row < stop:
             first = self._ends[number] - len(self.chunks[number])
             count = min(stop, self._ends[number]) - row
-            if count:
-                part = scratch[row - start : row - start + count]
-                self._encode(number, self.chunks[number].slice(row - first, count), part)
+            part = self.chunks[number].slice(row - first, count)
+            if self.dictionary:
+                self._remap(part, scratch[row - start : row - start + count])
+            else:
+                waiting.append(part)
+                if count >= MERGE_ROWS:
+                    self._look_up(waiting, scratch[: row - start + count])
+                    waiting = []
             row += count
             number += 1
+        self._look_up(waiting, scratch)
         return scratch
 
     def answers(self, out: Any) -> NDArray[Any]:
@@ -96,18 +108,43 @@ class ArrowColumn:
 
     # values to codes
 
-    def _encode(self, number: int, part: pa.Array, out: NDArray[Any]) -> None:
-        if not self.dictionary:
-            out[:] = self._codes_of(part)
-            return
-        # two threads may both build the table of a chunk: the same table
-        table = self._tables.get(number)
-        if table is None:
-            table = self._tables[number] = np.ascontiguousarray(self._codes_of(part.dictionary))
+    def _look_up(self, parts: list[pa.Array], before: NDArray[Any]) -> None:
+        """Write the codes of parts that follow each other to the end of `before`."""
+        if len(parts) > 1:
+            for part in parts:
+                check_structure(part)
+            with suppress(pa.ArrowInvalid):  # together too long for their offsets
+                parts = [pa.concat_arrays(parts)]
+        end = before.size
+        for part in reversed(parts):
+            before[end - len(part) : end] = self._codes_of(part)
+            end -= len(part)
+
+    def _remap(self, part: pa.DictionaryArray, out: NDArray[Any]) -> None:
         indices = part.indices
         check_structure(indices)
         unsigned = np.dtype(f"u{indices.type.bit_width // 8}")
+        table = self._table(part.dictionary)
         _core.remap(_values(indices, unsigned), _bitmap(indices), indices.offset, table, self.null, out)
+
+    def _table(self, dictionary: pa.Array) -> NDArray[Any]:
+        """Codes of the entries of a dictionary. Two threads may both build the table of one: the same table."""
+        # the chunks keep their memory, so an address stands for one dictionary
+        addresses = (None if buffer is None else buffer.address for buffer in dictionary.buffers())
+        key = (dictionary.offset, len(dictionary), *addresses)
+        table = self._tables.get(key)
+        if table is None:
+            check_structure(dictionary)  # before it is compared
+            latest = self._latest
+            if latest is not None and dictionary.equals(latest[0]):
+                table = latest[1]
+            else:
+                table = np.ascontiguousarray(self._codes_of(dictionary))
+                self._latest = dictionary, table
+            if len(self._tables) >= TABLES_MAX:
+                self._tables = {}
+            self._tables[key] = table
+        return table
 
     def _codes_of(self, array: pa.Array) -> NDArray[Any]:
         """Codes of an array of plain values; k outside the domain, or that of other=."""
@@ -142,12 +179,8 @@ class ArrowColumn:
             mask = None
             places = codes
         else:
-            # the entries hold all but the null: codes after it move down by one, and a null's place is 0
-            table = np.arange(self.domain.size)
-            table[null + 1 :] -= 1
-            table[null] = 0
             mask = codes == null
-            places = table.astype(self.code_type)[codes]
+            places = self._places_without_null(null)[codes]
         if self.dictionary:
             wanted = self.output_type.index_type
             native = np.dtype(wanted.to_pandas_dtype())
@@ -160,6 +193,15 @@ class ArrowColumn:
             return _array(places.astype(self.value_type.to_pandas_dtype()), self.value_type, mask)
         values = arrow_values(self.domain, _TAKEABLE.get(self.value_type, self.value_type))
         return values.take(_array(places, None, mask)).cast(self.value_type)
+
+    def _places_without_null(self, null: int) -> NDArray[Any]:
+        """Place of each code among the entries, which hold all but the null; that of the null is 0."""
+        if self._places is None:
+            table = np.arange(self.domain.size)
+            table[null + 1 :] -= 1
+            table[null] = 0
+            self._places = table.astype(self.code_type)
+        return self._places
 
 
 def _values(array: pa.Array, dtype: np.dtype[Any]) -> NDArray[Any]:

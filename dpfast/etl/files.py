@@ -1,8 +1,8 @@
 """Sanitise a file into a new file: streaming, complete or not at all.
 
 A reader thread decodes one batch ahead, the caller's thread sanitises, a writer thread encodes the row group before. The
-values do not depend on that, nor on how the source is cut into row groups; row groups of the target have a number of rows
-that is a function of its schema alone. Nothing of the source but its values, names and types reaches the target: no
+values do not depend on that, nor on how the source is cut into row groups; row groups of the target are a function of its
+schema and of the bytes of public values alone. Nothing of the source but its values, names and types reaches the target: no
 dictionary, statistics, sort order or metadata.
 """
 
@@ -125,8 +125,9 @@ def sanitise_file(
     public columns and ids. With a key and without ids the noise also depends on a digest of the source's bytes, so other data
     never share it. After a failure there is no file under the target's name, or the old one; only where the disc fails to
     confirm the rename itself is the new one there, complete.
-    **Cost.** Linear in the number of cells. Memory does not grow with the number of rows, but up to 2^20 rows of public text
-    are held at a time, however long they are. A keyed job without ids reads the source twice.
+    **Cost.** Linear in the number of cells. Memory grows neither with the number of rows nor with the length of public texts:
+    batches are cut by the mean length in a row group of the source, row groups of the target at 16 MiB of public text. A
+    keyed job without ids reads the source twice.
 
     Examples
     --------
@@ -171,7 +172,7 @@ def _run(
     threads: int | None,
 ) -> None:
     workers = available() if threads is None else threads
-    batches = file.batches(plan.needed, dictionaries=plan.dictionaries)
+    batches = file.batches(plan.needed, dictionaries=plan.dictionaries, repetitive=plan.repetitive)
     with background(workers) as behind, read_ahead(batches, workers) as ahead:
         done = 0
         for batch in ahead:

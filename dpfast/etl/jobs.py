@@ -1,13 +1,15 @@
 """What every job does the same way: a target that appears complete or not at all, a source's digest, and two helper threads.
 
 **Crash safety.** Output grows in a hidden file beside the target (mode 0600). When it is complete it is flushed to the disc,
-renamed over the target, and the folder is flushed. Whatever stops the job before the rename (an error, Ctrl-C, a full disc,
-``kill -9``, a power cut) leaves the old target, or none. The hidden file is removed by anything that Python lives to see; it
-holds sanitised values only.
+given the name of the target, and the folder is flushed. Whatever stops the job before (an error, Ctrl-C, a full disc,
+``kill -9``, a power cut) leaves the old target, or none. A target that may be replaced is renamed over; any other is linked,
+which fails where a file of that name exists, however late it came. The hidden file is removed by anything that Python lives to
+see; it holds sanitised values only.
 """
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import stat
@@ -17,7 +19,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO, NoReturn, TypeVar
 
 from dpfast.errors import FileError
 
@@ -30,6 +32,8 @@ _DIGEST_BYTES = 32
 # Whole pages pass through; only the small writes of headers are gathered.
 WRITE_BUFFER_BYTES = 1 << 16
 _END: Any = object()
+# What an operating system answers where a file system has no hard links.
+NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 
 
 class AtomicFile:
@@ -78,18 +82,52 @@ class AtomicFile:
         return self._file
 
     def commit(self) -> None:
-        """Put the file in place: flush it, give it the access rights of any new file, rename it, flush the folder."""
+        """Put the file in place: flush it, give it the access rights of any new file, name it, flush the folder."""
         assert self._file is not None
-        assert self._temporary is not None
         self._refuse_existing()
         with writing():
-            self._file.flush()
-            os.fchmod(self._file.fileno(), self._mode())
-            os.fsync(self._file.fileno())
-            self._file.close()
+            # Opened first: a folder that cannot be opened cannot be flushed either, and then there must be no target.
+            folder = os.open(self._target.parent, os.O_RDONLY)
+            try:
+                self._file.flush()
+                os.fchmod(self._file.fileno(), self._mode())
+                os.fsync(self._file.fileno())
+                self._file.close()
+                self._publish()
+                self._flush(folder)
+            finally:
+                os.close(folder)
+
+    def _publish(self) -> None:
+        """Give the file its name; unless it may be replaced, only if no other file has that name at this instant."""
+        assert self._temporary is not None
+        if self._overwrite:
             os.replace(self._temporary, self._target)
             self._temporary = None
-            _flush_folder(self._target.parent)
+            return
+        # A rename would replace a file that has appeared meanwhile; a link never does. `_discard` removes the hidden name.
+        try:
+            os.link(self._temporary, self._target)
+        except FileExistsError:
+            self._refuse()
+        except OSError as error:
+            if error.errno not in NO_LINKS:
+                raise
+            raise FileError(
+                f"cannot write the target {self._shown}: its file system has no links, without which a file that appears "
+                "meanwhile could be replaced; choose another place, or allow to overwrite"
+            ) from None
+
+    def _flush(self, folder: int) -> None:
+        """Make the name last, and take the hidden one away; what fails now no longer undoes the target."""
+        try:
+            self._discard()
+            os.fsync(folder)
+        except OSError as error:
+            raise FileError(
+                f"the target {self._shown} is in place, new and complete, but the disc did not confirm its name "
+                f"({error.strerror or 'no reason given'}): a power cut may still undo that"
+            ) from None
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
         self._discard()
@@ -106,7 +144,10 @@ class AtomicFile:
 
     def _refuse_existing(self) -> None:
         if not self._overwrite and os.path.lexists(self._target):
-            raise FileError(f"the target {self._shown} exists; overwrite it on purpose or choose another name")
+            self._refuse()
+
+    def _refuse(self) -> NoReturn:
+        raise FileError(f"the target {self._shown} exists; overwrite it on purpose or choose another name") from None
 
     def _mode(self) -> int:
         """Access rights of the file that is replaced, or those that this process gives a new file."""
@@ -219,11 +260,3 @@ def _same_file(target: Path, source: Path) -> bool:
         return target.samefile(source)
     except OSError:  # one of them does not exist: then they are not one file
         return False
-
-
-def _flush_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+import numpy as np
+
 from dpfast._policy_plan import id_columns, id_names
 from dpfast._schema import plain_type
 from dpfast.columns import output_arrow_type
@@ -25,6 +27,7 @@ from dpfast.response import RandomisedResponse
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from numpy.typing import NDArray
 
 __all__ = ["CERTIFICATE_KEY", "FilePlan", "ParquetTarget"]
 
@@ -33,6 +36,8 @@ COMPRESSION = "snappy"
 GROUP_ROWS_MAX = 1 << 20
 GROUP_ROWS_MIN = 1 << 16
 GROUP_BYTES = 64 << 20
+# What public values without a fixed width may take in one row group: all of it is in memory when it is written.
+GROUP_TEXT_BYTES = 16 << 20
 # What a value without a fixed width is reckoned to take; only the size of a row group hangs on it.
 BYTES_OF_OTHERS = 32
 
@@ -49,7 +54,11 @@ class FilePlan:
     stored : pyarrow.Schema
         What the writer is given: the same columns, the sanitised text ones as dictionaries, the public ones without.
     dictionaries : tuple of str
-        Columns to be read as dictionaries.
+        Sanitised columns to be read as dictionaries.
+    repetitive : tuple of str
+        Other text columns, which may be read as dictionaries; they are written without.
+    measured : tuple of str
+        Public columns without a fixed width, whose bytes bound a row group.
     ids : tuple of str
         Columns that identify a row, or none.
     """
@@ -58,6 +67,8 @@ class FilePlan:
     declared: pa.Schema
     stored: pa.Schema
     dictionaries: tuple[str, ...]
+    repetitive: tuple[str, ...]
+    measured: tuple[str, ...]
     ids: tuple[str, ...]
 
     @classmethod
@@ -77,7 +88,20 @@ class FilePlan:
                     stored_type = pa.dictionary(pa.int32(), value_type)
                 stored_type = output_arrow_type(rule.domain, stored_type)
             stored.append(field.with_type(stored_type))
-        return cls(policy, declared, pa.schema(stored), tuple(dictionaries), wanted)
+        texts = [name for name in dict.fromkeys([*declared.names, *wanted]) if _dictionary_value_type(schema.field(name).type)]
+        return cls(
+            policy,
+            declared,
+            pa.schema(stored),
+            tuple(dictionaries),
+            repetitive=tuple(name for name in texts if name not in dictionaries),
+            measured=tuple(
+                field.name
+                for field in stored
+                if not isinstance(policy.rule(field.name), RandomisedResponse) and fixed_width(field.type) is None
+            ),
+            ids=wanted,
+        )
 
     @property
     def needed(self) -> tuple[str, ...]:
@@ -99,7 +123,7 @@ class FilePlan:
         return certificate
 
     def sanitise(self, batch: pa.RecordBatch, stream: Stream, threads: int | None) -> pa.RecordBatch:
-        """Sanitise the next rows; the stream knows which they are."""
+        """Sanitise the next rows; the stream knows which they are. Public columns stay as they were read."""
         import pyarrow as pa
 
         ids = self._ids(batch)
@@ -111,8 +135,15 @@ class FilePlan:
                 if field.name in self.dictionaries and not pa.types.is_dictionary(column.type):
                     column = column.dictionary_encode()
                 column = rule.sanitise(column, rng=stream, ids=ids, column_name=field.name, threads=threads)
-            columns.append(_stored(column, field.type))
-        return pa.RecordBatch.from_arrays(columns, schema=self.stored)
+                column = _stored(column, field.type)
+            columns.append(column)
+        return pa.RecordBatch.from_arrays(columns, names=self.stored.names)
+
+    def text_ends(self, batch: pa.RecordBatch) -> NDArray[np.int64] | None:
+        """Return the bytes of public values without a fixed width up to the end of each row; None without such columns."""
+        if not self.measured:
+            return None
+        return np.cumsum(sum(row_bytes(batch.column(name)) for name in self.measured))
 
     def _ids(self, batch: pa.RecordBatch) -> IdColumn | None:
         if not self.ids:
@@ -122,7 +153,10 @@ class FilePlan:
 
 
 class ParquetTarget:
-    """Writes batches as row groups whose number of rows depends on the schema alone, never on how the batches are cut.
+    """Writes batches as row groups that depend on the schema and on public values alone, never on how the batches are cut.
+
+    A row group has the number of rows that the schema gives, or fewer where the public values without a fixed width would
+    take more than `GROUP_TEXT_BYTES`: then as many rows as stay below, or a single one.
 
     Parameters
     ----------
@@ -138,10 +172,12 @@ class ParquetTarget:
         import pyarrow.parquet as pq
 
         mechanisms = plan.policy.mechanisms
+        self._plan = plan
         self._schema = plan.stored
         self._group_rows = group_rows(plan.stored)
         self._parts: list[pa.RecordBatch] = []
         self._rows = 0
+        self._text = 0
         with writing():
             self._writer = pq.ParquetWriter(
                 sink,
@@ -167,12 +203,23 @@ class ParquetTarget:
 
     def add(self, batch: pa.RecordBatch, behind: Background) -> None:
         """Take the next rows; a row group that is full is handed to `behind`."""
-        start = 0
+        ends = self._plan.text_ends(batch)
+        start = before = 0  # rows and bytes of the batch that are dealt with
         while start < batch.num_rows:
-            part = batch.slice(start, self._group_rows - self._rows)
-            self._parts.append(part)
-            self._rows += part.num_rows
-            start += part.num_rows
+            rows = min(batch.num_rows - start, self._group_rows - self._rows)
+            if ends is not None:
+                fitting = int(np.searchsorted(ends, GROUP_TEXT_BYTES - self._text + before, side="right")) - start
+                # a row that is alone too long for a row group has one of its own
+                rows = min(rows, max(fitting, 0 if self._rows else 1))
+            if rows == 0:
+                behind.submit(self._write, self._taken())
+                continue
+            self._parts.append(batch.slice(start, rows))
+            self._rows += rows
+            start += rows
+            if ends is not None:
+                self._text += int(ends[start - 1]) - before
+                before = int(ends[start - 1])
             if self._rows == self._group_rows:
                 behind.submit(self._write, self._taken())
 
@@ -185,17 +232,22 @@ class ParquetTarget:
             self._writer.close()
 
     def _taken(self) -> list[pa.RecordBatch]:
-        parts, self._parts, self._rows = self._parts, [], 0
+        parts, self._parts = self._parts, []
+        self._rows = self._text = 0
         return parts
 
     def _write(self, parts: list[pa.RecordBatch]) -> None:
         import pyarrow as pa
 
         # One array a column: page boundaries then depend on the values only.
-        table = pa.Table.from_batches(parts, schema=self._schema).combine_chunks()
+        columns = [
+            pa.concat_arrays([_stored(part.column(place), field.type) for part in parts])
+            for place, field in enumerate(self._schema)
+        ]
+        del parts
         with writing():
-            self._writer.write_table(table, row_group_size=self._group_rows)
-        del parts, table
+            self._writer.write_table(pa.Table.from_arrays(columns, schema=self._schema), row_group_size=self._group_rows)
+        del columns
         # Arrays made on one thread and dropped on another pile up in the allocator: tens of megabytes, for 3 % of the time.
         pa.default_memory_pool().release_unused()
 
@@ -212,12 +264,49 @@ def group_rows(schema: pa.Schema) -> int:
 def _width(data_type: pa.DataType) -> int:
     import pyarrow as pa
 
-    if pa.types.is_dictionary(data_type):
-        data_type = data_type.index_type
+    width = fixed_width(data_type.index_type if pa.types.is_dictionary(data_type) else data_type)
+    return BYTES_OF_OTHERS if width is None else width
+
+
+def fixed_width(data_type: pa.DataType) -> int | None:
+    """Return the bytes of a value, at least 1; None for text, lists and all else that has no width of its own."""
     try:
         return max(1, int(data_type.bit_width) // 8)
-    except ValueError:  # text, lists: no fixed width
-        return BYTES_OF_OTHERS
+    except ValueError:
+        return None
+
+
+def row_bytes(column: pa.Array) -> NDArray[np.int64]:
+    """Return the bytes that each value takes, written out: the texts of a dictionary, the elements of a list."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    data_type, rows, types = column.type, len(column), pa.types
+    sizes: NDArray[np.int64] = np.zeros(rows, np.int64)
+    if isinstance(column, pa.ExtensionArray):
+        sizes = row_bytes(column.storage)
+    elif rows == 0 or types.is_null(data_type):
+        pass
+    elif types.is_dictionary(data_type):
+        # the place behind the last entry stands for null
+        entries = np.append(row_bytes(column.dictionary), 0)
+        sizes = entries[column.indices.fill_null(len(column.dictionary)).to_numpy(zero_copy_only=False)]
+    elif types.is_struct(data_type):
+        for place in range(data_type.num_fields):
+            sizes += row_bytes(column.field(place))
+    elif types.is_fixed_size_list(data_type):
+        size = data_type.list_size
+        sizes = row_bytes(column.values.slice(column.offset * size, rows * size)).reshape(rows, size).sum(axis=1)
+    elif types.is_list(data_type) or types.is_large_list(data_type) or types.is_map(data_type):
+        parts = (column.keys, column.items) if types.is_map(data_type) else (column.values,)
+        ends = np.append(0, np.cumsum(sum(row_bytes(part) for part in parts)))
+        sizes = np.diff(ends[column.offsets.to_numpy()])
+    elif (width := fixed_width(data_type)) is not None:
+        sizes += width
+    else:
+        texts = column.cast(pa.large_binary()) if data_type in (pa.string_view(), pa.binary_view()) else column
+        sizes += pc.binary_length(texts).fill_null(0).to_numpy(zero_copy_only=False)
+    return sizes
 
 
 def _dictionary_value_type(data_type: pa.DataType) -> pa.DataType | None:
@@ -240,4 +329,6 @@ def _stored(column: pa.Array, data_type: pa.DataType) -> pa.Array:
     if pa.types.is_dictionary(data_type):
         values = column.dictionary.cast(data_type.value_type)
         return pa.DictionaryArray.from_arrays(column.indices, values, ordered=data_type.ordered)
-    return column.cast(data_type)
+    if pa.types.is_dictionary(column.type):  # not every type can be cast to from a dictionary
+        column = column.dictionary_decode()
+    return column if column.type == data_type else column.cast(data_type)

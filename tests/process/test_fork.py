@@ -165,6 +165,22 @@ def test_the_child_can_use_threads_after_the_parent_did() -> None:
     assert grandchild.startswith(b"==")
 
 
+def test_the_child_of_a_fork_that_python_did_not_make_has_threads_of_its_own() -> None:
+    """No hook has run there: the pool of the parent is in memory, and none of its threads. Another one holds its lock."""
+    column = np.zeros(5_000_000, np.uint8)
+    mine = MECHANISM.sanitise(column, rng=Stream.insecure(1), threads=2)
+
+    def draw() -> bytes:
+        child: bytes = MECHANISM.sanitise(column, rng=Stream.insecure(1), threads=2)[:1000].tobytes()
+        return child
+
+    bare = ctypes.PyDLL(None).fork
+    assert in_child(draw, 2 * LIMIT, fork=bare) == b"=" + mine[:1000].tobytes()
+    with _threads._pool_lock:
+        assert in_child(draw, 2 * LIMIT, fork=bare) == b"=" + mine[:1000].tobytes()
+    assert (MECHANISM.sanitise(column, rng=Stream.insecure(1), threads=2) == mine).all()
+
+
 def test_a_fork_while_threads_are_busy() -> None:
     column = np.zeros(20_000_000, np.uint8)
     stop = threading.Event()

@@ -15,6 +15,17 @@ def test_an_offset_that_leaves_the_bitmap(offset: int) -> None:
         _core.remap(codes, np.zeros(1, np.uint8), offset, np.zeros(1, np.uint8), 0, codes.copy())
 
 
+@pytest.mark.parametrize(
+    ("offsets", "active"),
+    [([0, 40, 20], 1), ([0, 10, 41], 1), ([-8, 40], 0), ([0, 40], 1), ([], 0), ([40, 0], 0), ([0, 1 << 62], 0)],
+)
+def test_identifiers_of_active_rows_lie_within_their_data(offsets: list[int], active: int) -> None:
+    data, state = np.zeros(40, np.uint8), np.zeros(16 * 4, np.uint8)
+    blocks, reached = np.zeros(16, np.uint8), np.zeros(1, np.uint32)
+    with pytest.raises(ArgumentError, match=r"offsets|active row"):
+        _core.id_bytes_next(data, np.array(offsets, np.int64), 1, state, np.array([active], np.uint32), blocks, reached)
+
+
 @pytest.mark.parametrize("dtype", ["V0", "i1", "f4", ">u2", "u8"])
 def test_codes_are_native_unsigned_integers_of_at_most_32_bits(dtype: str) -> None:
     law = _core.ResponseLaw(2, 1 << 62, False, False)

@@ -118,6 +118,8 @@ def test_the_size_of_a_range_is_an_integer(k: Any) -> None:
         ([["a"]], "must be text"),
         ([{}, set()], "must be text"),
         ([object()], "must be text"),
+        ([np.timedelta64(1, "ns"), 2], "must be text"),
+        ([np.timedelta64(1), np.timedelta64(2)], "must be text"),
         ([pd.NA, "a"], "must be text"),
         ([1 << 64], "64 bits"),
         ([-(1 << 63) - 1], "64 bits"),
@@ -189,6 +191,16 @@ def test_equal_values_of_another_type_are_outside(values: Any, codes: list[int |
     """Python holds that True == 1 == 1.0; a domain does not."""
     asked: list[Any] = [True, 1, 1.0, np.int8(1), np.True_, [1]]
     assert [Domain(values).code_of(value) for value in asked] == codes
+
+
+@pytest.mark.parametrize("values", [[0, 1], [5, 1], [True, False]])
+@pytest.mark.parametrize("unit", ["ns", "D", "generic"])
+def test_a_duration_is_no_integer(values: Any, unit: Any) -> None:
+    """numpy derives durations from its signed integers; some units come out as Python integers."""
+    duration = np.timedelta64(1) if unit == "generic" else np.timedelta64(1, unit)
+    domain = Domain(values, unknown="randomise")
+    assert domain.code_of(duration) is None
+    assert domain.encode(np.array([duration, values[0]], object)).tolist() == [2, 0]
 
 
 @pytest.mark.parametrize(

@@ -83,37 +83,41 @@ def test_a_replaced_file_keeps_its_rights(tmp_path: Path) -> None:
     assert stat.S_IMODE(target.stat().st_mode) == 0o604
 
 
-def test_file_and_folder_are_flushed_around_the_rename(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_file_and_folder_are_flushed_around_the_naming(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, overwrite: bool) -> None:
     calls: list[str] = []
-    flush, replace = os.fsync, os.replace
+    call = "replace" if overwrite else "link"
+    flush, give = os.fsync, getattr(os, call)
 
     def fsync(descriptor: int) -> None:
         calls.append("folder" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "file")
         flush(descriptor)
 
-    def rename(old: Any, new: Any) -> None:
+    def name(old: Any, new: Any) -> None:
         assert Path(old).read_bytes() == b"all of it"
-        calls.append("rename")
-        replace(old, new)
+        calls.append("name")
+        give(old, new)
 
     monkeypatch.setattr(os, "fsync", fsync)
-    monkeypatch.setattr(os, "replace", rename)
-    place = atomic(tmp_path / "out")
+    monkeypatch.setattr(os, call, name)
+    place = atomic(tmp_path / "out", overwrite=overwrite)
     with place as file:
         file.write(b"all of it")
         place.commit()
-    assert calls == ["file", "rename", "folder"]
+    assert calls == ["file", "name", "folder"]
+    assert names(tmp_path) == ["out"]
 
 
-@pytest.mark.parametrize("call", ["fsync", "replace", "fchmod"])
+@pytest.mark.parametrize("call", ["fsync", "replace", "link", "fchmod", "open"])
 def test_a_failing_commit_is_a_file_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
     def fail(*_: object) -> None:
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
-    monkeypatch.setattr(os, call, fail)
-    place = atomic(tmp_path / "out")
-    with pytest.raises(FileError, match="Input/output error"), place:
-        place.commit()
+    place = atomic(tmp_path / "out", overwrite=call == "replace")
+    with place:
+        monkeypatch.setattr(os, call, fail)
+        with pytest.raises(FileError, match="cannot write the target: Input/output error"):
+            place.commit()
     assert names(tmp_path) == []
 
 
@@ -129,6 +133,63 @@ def test_an_existing_target_is_left_alone(tmp_path: Path) -> None:
             late.commit()
     assert (tmp_path / "late").read_bytes() == b"somebody else's"
     assert names(tmp_path) == ["late", "out"]
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_a_file_that_appears_at_the_last_instant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, overwrite: bool) -> None:
+    target = tmp_path / "out"
+    close = AtomicFile._publish
+
+    def publish(place: AtomicFile) -> None:
+        assert not target.exists()
+        target.write_bytes(b"somebody else's")
+        close(place)
+
+    monkeypatch.setattr(AtomicFile, "_publish", publish)
+    place = atomic(target, overwrite=overwrite)
+    with nullcontext() if overwrite else pytest.raises(FileError, match="exists"), place as file:
+        file.write(b"ours")
+        place.commit()
+    assert target.read_bytes() == (b"ours" if overwrite else b"somebody else's")
+    assert names(tmp_path) == ["out"]
+
+
+@pytest.mark.parametrize("number", [errno.EPERM, errno.EOPNOTSUPP])
+def test_a_file_system_without_links_is_called_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "link", fail)
+    place = atomic(tmp_path / "out")
+    with pytest.raises(FileError, match="no links"), place:
+        place.commit()
+    assert names(tmp_path) == []
+    place = atomic(tmp_path / "out", overwrite=True)
+    with place:
+        place.commit()
+    assert names(tmp_path) == ["out"]
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_a_folder_that_fails_to_flush_does_not_deny_the_target(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, overwrite: bool
+) -> None:
+    flush = os.fsync
+
+    def fsync(descriptor: int) -> None:
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        flush(descriptor)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    place = atomic(tmp_path / "out", overwrite=overwrite)
+    with place as file:
+        file.write(b"all")
+        with pytest.raises(FileError, match=r"in place, new and complete, .*Input/output error") as caught:
+            place.commit()
+    assert "cannot write" not in str(caught.value)
+    assert names(tmp_path) == ["out"]
+    assert (tmp_path / "out").read_bytes() == b"all"
 
 
 @pytest.mark.parametrize("overwrite", [False, True])

@@ -209,6 +209,38 @@ def test_plan_keeps_order_names_and_types(policy: Policy, table: pa.Table) -> No
     assert planned.field("sex").type == pa.string()
 
 
+def broken_text(kind: str) -> pa.Array:
+    """Texts a, two bytes that are no text, b, and those bytes again."""
+    data = b"a\xff\xfeb\xff\xfe"
+    offsets = np.array([0, 1, 3, 4, 6], np.int32)
+    text = pa.Array.from_buffers(pa.string(), 4, [None, pa.py_buffer(offsets), pa.py_buffer(data)])
+    if kind == "large":
+        return text.view(pa.binary()).cast(pa.large_binary()).view(pa.large_string())
+    if kind == "view":
+        return text.view(pa.binary()).cast(pa.binary_view()).view(pa.string_view())
+    return text.dictionary_encode() if kind == "dictionary" else text
+
+
+@pytest.mark.parametrize("kind", ["plain", "large", "view", "dictionary"])
+def test_check_shows_text_that_is_none_as_bytes(kind: str) -> None:
+    check = Policy({"sex": response(["a"])}).check(pa.table({"sex": broken_text(kind)}))
+    assert check.findings == (("sex", b"\xff\xfe", 1, 2), ("sex", "b", 2, 1))
+    assert not check.ok
+
+
+def test_check_reads_columns_of_views() -> None:
+    check = Policy({"sex": response(["a"])}).check(pa.table({"sex": pa.array(["b", None, "a", "b"], pa.string_view())}))
+    assert check.findings == (("sex", "b", 0, 2), ("sex", None, 1, 1))
+
+
+def test_figures_for_more_rows_than_doubles_reach_are_refused() -> None:
+    with pytest.raises(ArgumentError, match="rows is larger"):
+        Policy({"sex": response(["a", "b"])}).describe(10**400)
+    with pytest.raises(ArgumentError, match="n_rows is larger"):
+        response(["a", "b"]).expected_changes(10**400)
+    assert response(["a", "b"]).expected_changes(10**300) > 1e299
+
+
 def test_plan_drops_metadata_at_every_depth() -> None:
     mark = {"canary": "secret"}
     nested = pa.list_(pa.field("item", pa.struct([pa.field("x", pa.int8(), metadata=mark)]), metadata=mark))

@@ -99,12 +99,18 @@ def test_an_unusable_environment_is_an_error(monkeypatch: pytest.MonkeyPatch, as
 
 
 def test_arguments() -> None:
-    for threads in (None, 1, 2, 1000):
+    right: list[Any] = [None, 1, 2, 1000, np.int64(2), np.uint8(1)]
+    for threads in right:
         check_threads(threads)
+    column = np.zeros(3_000_000, np.uint8)
+    drawn = [RandomisedResponse(range(4), epsilon=1.0).sanitise(column, rng=Stream.insecure(1), threads=n) for n in right[1:3]]
+    drawn.append(RandomisedResponse(range(4), epsilon=1.0).sanitise(column, rng=Stream.insecure(1), threads=right[4]))
+    assert (drawn[0] == drawn[1]).all()
+    assert (drawn[0] == drawn[2]).all()
     for threads in (0, -1):
         with pytest.raises(ArgumentError, match="at least 1"):
             check_threads(threads)
-    wrong: list[Any] = [1.0, "1", True, [1], b"1", float("nan")]
+    wrong: list[Any] = [1.0, "1", True, [1], b"1", float("nan"), np.float64(1), np.True_, np.timedelta64(1, "ns")]
     for threads in wrong:
         with pytest.raises(ArgumentTypeError, match="None or an integer"):
             check_threads(threads)

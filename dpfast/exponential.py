@@ -31,8 +31,8 @@ class ExponentialResponse(TableMechanism):
     domain : Domain, list, tuple, range, Enum class or path
         The public alphabet, k categories, at most 4096; its order is the one of "ordinal" and "circular".
     distance : {"hamming", "ordinal", "circular"} or array_like of shape (k, k)
-        How far answer x (column) is from the truth i (row): 0 or 1; \\|i - x\\|; the shorter way round a circle; or finite numbers
-        that are not negative. It is public.
+        How far answer x (column) is from the truth i (row): 0 or 1; \\|i - x\\|; the shorter way round a circle; or finite
+        numbers that are not negative. It is public.
     epsilon : float
         Privacy loss of one row, >= 0. At 0 answers are independent of the data. Infinity is refused, a column that needs no noise
         is ``"public"`` in a `Policy`.

@@ -91,7 +91,7 @@ def pair_losses(top: Row, bottom: Row) -> tuple[NDArray[np.float64], NDArray[np.
         if t:
             ratio = Fraction(t, b) if b else None
             weights[ratio] = weights.get(ratio, 0) + t
-    ratios = sorted((ratio for ratio in weights if ratio is not None))
+    ratios = sorted(ratio for ratio in weights if ratio is not None)
     losses = [_log(ratio) for ratio in ratios]
     masses = [weights[ratio] / WORD_RANGE for ratio in ratios]
     if None in weights:

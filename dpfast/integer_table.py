@@ -119,10 +119,8 @@ def stochastic(matrix: Any, k: int) -> NDArray[np.float64]:
         raise ArgumentError(f"a matrix has at most {MATRIX_MAX} categories; randomised response takes any number")
     try:
         given = np.asarray(matrix)
-        if (
-            given.dtype.kind not in "uifO"
-            or given.dtype.kind == "O"
-            and any(isinstance(v, (str, bytes, bool)) for v in given.flat)
+        if given.dtype.kind not in "uifO" or (
+            given.dtype.kind == "O" and any(isinstance(v, (str, bytes, bool)) for v in given.flat)
         ):
             raise TypeError
         rows = given.astype(np.float64)
@@ -169,7 +167,7 @@ def realise(matrix: NDArray[np.float64]) -> IntegerTable:
     """
     k = matrix.shape[1]
     full = {int(row): int(np.argmax(matrix[row])) for row in np.flatnonzero(np.count_nonzero(matrix, axis=1) == 1)}
-    if k == 1 or len(full) == k and len(set(full.values())) == 1:
+    if k == 1 or (len(full) == k and len(set(full.values())) == 1):
         return IntegerTable(np.zeros((k, k), np.uint64), np.zeros(k, np.uint64), dict.fromkeys(range(k + 1), full.get(0, 0)))
     scaled = np.ldexp(np.minimum(matrix, np.nextafter(1.0, 0.0)), 64)
     down, up = np.floor(scaled).astype(np.uint64), np.ceil(scaled).astype(np.uint64)

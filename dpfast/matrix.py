@@ -192,8 +192,8 @@ class TableMechanism(Mechanism):
         Returns
         -------
         list of SufficientSet
-            The answers more likely under i, parted by loss, ascending. At delta = 0 it is enough to check each; at delta > 0 their
-            excesses add up: sum_s (1 - e^(epsilon - loss_s))+ P_i(s) <= delta.
+            The answers more likely under i, parted by loss, ascending. At delta = 0 it is enough to check each; at
+            delta > 0 their excesses add up: sum_s (1 - e^(epsilon - loss_s))+ P_i(s) <= delta.
 
         Raises
         ------

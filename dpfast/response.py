@@ -24,7 +24,7 @@ import numpy as np
 from dpfast import _core
 from dpfast._rounding import integer
 from dpfast.domain import Domain
-from dpfast.errors import ArgumentError, ArgumentTypeError
+from dpfast.errors import ArgumentError
 from dpfast.hockey_stick import SufficientSet, pair_losses, pair_sets
 from dpfast.mechanism import Mechanism, expected_rows
 from dpfast.privacy import (

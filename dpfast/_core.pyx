@@ -378,7 +378,8 @@ def count_ones(const uint8_t[::1] bits not None, uint64_t first, uint64_t size, 
     cdef uint64_t room = 8 * <uint64_t>bits.shape[0]
     need(<size_t>ones.shape[0] >= n and first <= room and size <= room - first, "ones or bits too short")
     need(run <= n and (skip == 0 or (run < n and lengths[run] >= 0 and skip <= <uint64_t>lengths[run])), "there is no such run")
-    if run < n and size:
+    cdef const uint8_t *start = &bits[0] if bits.shape[0] else NULL
+    if run < n:
         with nogil:
-            run += dpf_count_ones(&bits[0], first, size, &lengths[run], n - run, skip, &ones[run])
+            run += dpf_count_ones(start, first, size, &lengths[run], n - run, skip, &ones[run])
     return run

@@ -160,17 +160,16 @@ def answer_table(
     """Answers to the vectors of counts, shape (k, n_vectors), under any table.
 
     `bounds` holds for each true category the word after the last of each answer: ascending, the last one 2^64. An answer
-    whose bound is that of the one before has no words.
+    whose bound is that of the one before has no words. Bounds of categories without rows are not looked at.
     """
     k = counts.shape[0]
     answers = np.zeros_like(counts)
     for row, ends in zip(counts, bounds, strict=True):
         if not row.any():
             continue
-        begins = [0, *ends[:-1]]
-        codes = np.array([x for x in range(k) if ends[x] > begins[x]])
-        starts = np.array([begins[x] for x in codes], np.uint64)
-        answers += _Intervals.all_words(row, word_bits).part(starts, codes, k, bits)
+        begins = np.array([0, *ends[:-1]], object)
+        codes = np.flatnonzero(np.array(ends, object) > begins)
+        answers += _Intervals.all_words(row, word_bits).part(begins[codes].astype(np.uint64), codes, k, bits)
     return answers
 
 
@@ -202,30 +201,39 @@ class _Intervals:
         """Rows of each category, shape (k, n_vectors); codes[i] owns the words from starts[i] on, up to the next start."""
         answers = np.zeros((k, self._n_vectors), np.int64)
         first = np.zeros(0, np.uint64)
+        low, high = np.zeros((2, 0), np.intp)  # places in `codes` of the owners of the first and the last word
         rows = np.zeros((0, self._n_vectors), np.int64)
         for height in range(self._height, -1, -1):
             if height in self._joining:
                 start, joining = self._joining.pop(height)
-                first = np.append(first, np.uint64(start))
+                ends = np.array([start, start + (1 << height) - 1], np.uint64)
+                owners = np.searchsorted(starts, ends, side="right") - 1
+                first = np.append(first, ends[:1])
+                low, high = np.append(low, owners[0]), np.append(high, owners[1])
                 rows = np.concatenate([rows, joining[np.newaxis]])
-            used = rows.any(axis=1)
-            first, rows = first[used], rows[used]
+            settled = low == high
+            if settled.any():  # intervals of one owner stand side by side
+                owner = low[settled]
+                changes = np.flatnonzero(np.diff(owner, prepend=-1))
+                answers[codes[owner[changes]]] += np.add.reduceat(rows[settled], changes, axis=0)
+            going_on = ~settled & rows.any(axis=1)
+            first, low, high, rows = first[going_on], low[going_on], high[going_on], rows[going_on]
             if not first.size:
                 if not self._joining:
                     break
                 continue
-            owner = np.searchsorted(starts, first, side="right") - 1
-            last = first | np.uint64((1 << height) - 1)
-            settled = owner == np.searchsorted(starts, last, side="right") - 1
-            if settled.any():  # intervals of one owner stand side by side
-                ends = np.flatnonzero(np.diff(owner[settled], prepend=-1))
-                answers[codes[owner[settled][ends]]] += np.add.reduceat(rows[settled], ends, axis=0)
-            first, rows = first[~settled], rows[~settled]
             upper = bits.ones(rows)
-            half = np.uint64(1 << height >> 1)
-            first = np.stack([first, first | half], axis=1).reshape(-1)
-            rows = np.stack([rows - upper, upper], axis=1).reshape(-1, self._n_vectors)
+            middle = first | np.uint64(1 << height >> 1)
+            after = np.searchsorted(starts, middle, side="right") - 1
+            before = after - (starts[after] == middle)
+            first, low, high = _alternately(first, middle), _alternately(low, after), _alternately(before, high)
+            rows = _alternately(rows - upper, upper)
         return answers
+
+
+def _alternately(lower: NDArray[Any], upper: NDArray[Any]) -> NDArray[Any]:
+    """The entries of both in turn: halves in the order of words."""
+    return np.stack([lower, upper], axis=1).reshape(2 * lower.shape[0], *lower.shape[1:])
 
 
 def _multiples(step: int, k: int) -> NDArray[np.uint64]:
@@ -259,7 +267,9 @@ def _answers(mechanism: Answering, counts: NDArray[np.int64], bits: Bits) -> NDA
     if hasattr(mechanism, "threshold"):
         response = cast("Threshold", mechanism)
         return answer_response(counts, response.threshold, response.is_uniform, bits)
-    return answer_table(counts, (np.cumsum(row).tolist() for row in cast("Table", mechanism).table), bits)
+    occurring = counts.any(axis=1)
+    table = zip(cast("Table", mechanism).table, occurring, strict=True)
+    return answer_table(counts, (np.cumsum(row).tolist() if occurs else [] for row, occurs in table), bits)
 
 
 def _checked(counts: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.int64]:

@@ -20,7 +20,7 @@ from dpfast.errors import (
 )
 
 if TYPE_CHECKING:
-    from dpfast import etl, reference
+    from dpfast import etl, histogram, reference
     from dpfast._config import show_config
     from dpfast.domain import Domain
     from dpfast.estimate import Estimate
@@ -44,7 +44,7 @@ _HOMES = {
     "sanitise_file": "dpfast.etl.files",
     "show_config": "dpfast._config",
 }
-_MODULES = ("etl", "reference")
+_MODULES = ("etl", "histogram", "reference")
 
 __all__ = [
     "ArgumentError",
@@ -67,6 +67,7 @@ __all__ = [
     "Stream",
     "__version__",
     "etl",
+    "histogram",
     "reference",
     "sanitise_file",
     "show_config",

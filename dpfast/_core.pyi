@@ -71,3 +71,12 @@ def remap(
     null_code: int,
     out: NDArray[Any],
 ) -> None: ...
+def count_ones(
+    bits: NDArray[np.uint8],
+    first: int,
+    size: int,
+    lengths: NDArray[np.int64],
+    run: int,
+    skip: int,
+    ones: NDArray[np.int64],
+) -> int: ...

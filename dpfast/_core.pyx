@@ -441,3 +441,22 @@ def remap(indices, const uint8_t[::1] validity, size_t offset, table, uint32_t n
 
 
 set_isa(os.environ.get("DPFAST_ISA") or None)
+
+
+cdef extern from "popcount.h" nogil:
+    size_t dpf_count_ones(const uint8_t *, uint64_t, uint64_t, const int64_t *, size_t, uint64_t, int64_t *) noexcept
+
+
+def count_ones(const uint8_t[::1] bits not None, uint64_t first, uint64_t size, const int64_t[::1] lengths not None, size_t run,
+               uint64_t skip, int64_t[::1] ones not None):
+    """Add to `ones` the one bits of the runs from `run` on, without its first `skip` bits, as far as the `size` bits from
+    `first` on reach; returns the run that is not counted to its end."""
+    cdef size_t n = lengths.shape[0]
+    cdef uint64_t room = 8 * <uint64_t>bits.shape[0]
+    need(<size_t>ones.shape[0] >= n and first <= room and size <= room - first, "ones or bits too short")
+    need(run <= n and (skip == 0 or (run < n and lengths[run] >= 0 and skip <= <uint64_t>lengths[run])), "there is no such run")
+    cdef const uint8_t *start = &bits[0] if bits.shape[0] else NULL
+    if run < n:
+        with nogil:
+            run += dpf_count_ones(start, first, size, &lengths[run], n - run, skip, &ones[run])
+    return run

@@ -15,6 +15,9 @@ Stream version 1, a frozen format (``tests/golden`` pins it):
 * Row cells of at most 1024 categories: the 16 high bits of the word of row i are bytes 2i, 2i+1 (little-endian) of the
   keystream of plane 0; the 48 low bits are the first 6 bytes (little-endian) of the enciphered block (plane 1, counter i).
 * Row cells of more categories: the word is bytes 8i .. 8i+7 (little-endian) of plane 0.
+* Draws are numbered as rows are, from ``first_row`` on. Those of one call share the bits of the plane with the number of the
+  first of them: bit j is bit j mod 8, from the lowest, of byte j div 8 of its enciphered blocks, whose counters are those of
+  plane 0. How a call spends its bits is said where it draws (`histogram`); it has 64 for each draw, so a plane never runs out.
 * Identifier cells: the word is the first 8 bytes (little-endian) of the AES CBC-MAC over tag, length (3 bytes), true code
   (4 bytes) and the identifier, zero padded; see `IdCells`. The true code is part of the input: were it not, two values released
   under one identifier would be decided by one word, and both could be told from the pair of answers.
@@ -33,7 +36,7 @@ import numpy as np
 
 from dpfast.errors import ArgumentError, ArgumentTypeError, EntropyError
 from dpfast.keys import KEY_BYTES, resolve_key
-from dpfast.words import IdCells, RowCells
+from dpfast.words import DrawBits, IdCells, RowCells
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -133,8 +136,8 @@ class Stream:
 
     Notes
     -----
-    A stream counts the rows used for each column and mechanism, under a lock: two calls never share a row, and a column given
-    in pieces gets the same noise as the column given whole. Rows are reserved when a call starts, also if it fails.
+    A stream counts the rows and draws used for each column and mechanism, under a lock: two calls never share one, and a
+    column given in pieces gets the same noise as the column given whole. They are reserved when a call starts, also if it fails.
     After a fork a fresh stream draws a new key in the child; a keyed or insecure one raises there. Streams refuse pickling and
     copying. Python gives no way to wipe a key from memory.
 
@@ -280,15 +283,37 @@ class Stream:
         >>> cells.reader(0, whole=False).high(2).tolist()
         [54365, 51691]
         """
-        self._check_process()
-        _check_rows(n_rows, "n_rows")
-        subkey = self._subkey("row", column, digest)
-        with self._lock:
-            first = self._rows.get(subkey, self._first_row)
-            if first + n_rows > ROWS_MAX:
-                raise ArgumentError("this stream has no rows left for the column; use a new context")
-            self._rows[subkey] = first + n_rows
+        subkey, first = self._reserve("row", column, digest, n_rows, "n_rows")
         return RowCells(subkey, first, int(n_rows))
+
+    def draws(self, column: Column, digest: bytes, n_draws: int) -> DrawBits:
+        """Reserve the next draws of a column and mechanism, which share one string of bits.
+
+        Parameters
+        ----------
+        column : str, tuple of str, or None
+            Name of the column; with a key not None.
+        digest : bytes
+            32 bytes that identify the mechanism.
+        n_draws : int
+            How many; they count as used from now on. Workers that share a keyed column number them from their `first_row`.
+
+        Returns
+        -------
+        DrawBits
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentError
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> Stream.insecure(1).draws("origin", bytes(32), 1000).ones(np.array([1000, 64])).tolist()
+        [502, 38]
+        """
+        subkey, first = self._reserve("draw", column, digest, n_draws, "n_draws")
+        return DrawBits(subkey, first, int(n_draws))
 
     def ids(self, column: Column, digest: bytes) -> IdCells:
         """Return the cells of a column and mechanism that are addressed by identifier instead of row.
@@ -316,6 +341,18 @@ class Stream:
         if self.kind == "fresh":
             raise ArgumentTypeError("ids= makes noise permanent and so needs a keyed stream: Stream(key=, context=)")
         return IdCells(self._subkey("id", column, digest))
+
+    def _reserve(self, kind: Kind, column: Column, digest: bytes, n: int, name: str) -> tuple[bytes, int]:
+        """The subkey and the number of the first of `n` cells that no other call gets."""
+        self._check_process()
+        _check_rows(n, name)
+        subkey = self._subkey(kind, column, digest)
+        with self._lock:
+            first = self._rows.get(subkey, self._first_row)
+            if first + n > ROWS_MAX:
+                raise ArgumentError("this stream has no rows left for the column; use a new context")
+            self._rows[subkey] = first + int(n)
+        return subkey, first
 
     def _subkey(self, kind: Kind, column: Column, digest: bytes) -> bytes:
         if column is None and self.kind == "keyed":

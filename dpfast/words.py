@@ -1,4 +1,4 @@
-"""Words of cells from the subkey of a column: by row, in two planes, and by identifier.
+"""Words of cells from the subkey of a column: by row, in two planes, and by identifier; bits of draws.
 
 The layout is described in `randomness`, which derives the subkeys and hands out the rows.
 """
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers import CipherContext
     from numpy.typing import NDArray
 
-__all__ = ["TILE_ROWS", "TILE_WORDS", "IdCells", "RowCells", "RowReader"]
+__all__ = ["TILE_ROWS", "TILE_WORDS", "DrawBits", "IdCells", "RowCells", "RowReader"]
 
 BLOCK_BYTES: Final = 16
 SEGMENT_BLOCKS: Final = 1 << 16  # blocks of a plane that one counter-mode message covers
@@ -25,6 +25,7 @@ _ZEROS = bytes(SEGMENT_BLOCKS * BLOCK_BYTES)  # plaintext of a segment
 # rows a kernel call: words, codes and answers of a tile stay in the second-level cache
 TILE_ROWS: Final = 1 << 18  # two bytes of words a row
 TILE_WORDS: Final = 1 << 16  # whole words, or blocks of identifiers
+TILE_BITS: Final = 1 << 22  # bits of draws, which are only counted
 
 
 @cache
@@ -45,17 +46,18 @@ def _block_mode(subkey: bytes) -> CipherContext:
 
 
 class _Keystream:
-    """The bytes of plane 0 from one block on.
+    """The bytes of a plane from one block on: plane 0 for rows, for draws the one with the number of the first draw.
 
     A segment is the counter part of one AES-GCM message of zeros, whose counter starts at 2: the nonce is plane and segment.
     OpenSSL produces that twice as fast as CTR where the processor has vector AES, and can only start at the front; CTR gives
     the same bytes from any block on. No tag is ever computed.
     """
 
-    __slots__ = ("_block", "_cipher", "_left", "_subkey")
+    __slots__ = ("_block", "_cipher", "_left", "_plane", "_subkey")
 
-    def __init__(self, subkey: bytes, block: int) -> None:
+    def __init__(self, subkey: bytes, block: int, plane: int = 0) -> None:
         self._subkey = subkey
+        self._plane = plane.to_bytes(8, "big")
         self._block = block  # the first block that no message covers yet
         self._left = 0  # bytes that the message at hand still covers
 
@@ -73,7 +75,7 @@ class _Keystream:
     def _begin(self) -> None:
         segment, place = divmod(self._block, SEGMENT_BLOCKS)
         modes = _ciphers()[2]
-        nonce = segment.to_bytes(12, "big")  # plane 0: the upper 8 bytes are zero
+        nonce = self._plane + segment.to_bytes(4, "big")
         if place == 0 and _core.has_vector_aes():
             self._cipher = _encryptor(self._subkey, modes.GCM(nonce))
         else:
@@ -147,6 +149,48 @@ class RowReader:
         pending.counter_blocks(self._first + start, self._blocks)
         self._low.update_into(self._blocks.data[:size], self._enciphered.data)
         return self._enciphered
+
+
+class DrawBits:
+    """The bits of a reservation of draws, 64 for each, which are counted instead of shown. For one thread."""
+
+    __slots__ = ("_at", "_buffer", "_filled", "_keystream", "_left")
+
+    def __init__(self, subkey: bytes, number: int, n_draws: int) -> None:
+        self._keystream = _Keystream(subkey, 0, number)
+        self._left = 64 * n_draws
+        self._buffer = np.empty(0, np.uint8)
+        self._at = self._filled = 0  # bits of the buffer that are used, and that are there
+
+    def ones(self, lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How many of the next lengths[0] bits are one, how many of the lengths[1] bits after them, and so on.
+
+        The shape may be any; runs follow one another in C order.
+        """
+        runs = np.ascontiguousarray(lengths).reshape(-1)
+        ones = np.zeros(runs.size, np.int64)
+        total = int(runs.sum())
+        if total > self._left:
+            raise ArgumentError("more bits than were reserved")
+        self._left -= total
+        run = skip = 0  # the first run that is not counted to its end, and how much of it is counted
+        while total:
+            if self._at == self._filled:
+                self._fill(min(total, TILE_BITS))
+            size = min(total, self._filled - self._at)
+            reached = _core.count_ones(self._buffer, self._at, size, runs, run, skip, ones)
+            skip = size - (int(runs[run:reached].sum()) - skip)
+            run = reached
+            self._at += size
+            total -= size
+        return ones.reshape(lengths.shape)
+
+    def _fill(self, bits: int) -> None:
+        size = max(-(-bits // 8), 1 << 10)
+        if self._buffer.size < size + BLOCK_BYTES:
+            self._buffer = np.empty(size + BLOCK_BYTES, np.uint8)
+        self._keystream.fill(self._buffer, size)
+        self._at, self._filled = 0, 8 * size
 
 
 class IdCells:

@@ -102,3 +102,21 @@ def assert_independent(first: IntArray, second: IntArray, probs: npt.ArrayLike, 
     size = law.size
     pairs = np.bincount(first.astype(np.int64) * size + second.astype(np.int64), minlength=size * size)
     assert_law(pairs, np.outer(law, law), alpha=alpha)
+
+
+def assert_moments(draws: npt.ArrayLike, mean: npt.ArrayLike, covariance: npt.ArrayLike, *, alpha: float = 1e-6) -> None:
+    """Reject when independent draws (rows) of vectors that are close to normal are implausible under these moments.
+
+    The sum of (x - mean)' covariance^-1 (x - mean) is chi-square with as many degrees of freedom as draws times rank. Both tails
+    count: words that are used twice spread the draws too far, noise that is shared out evenly not far enough.
+    """
+    vectors = np.asarray(draws, dtype=np.float64) - np.asarray(mean, dtype=np.float64)
+    values, axes = np.linalg.eigh(np.asarray(covariance, dtype=np.float64))
+    spread = values > values.max() * 1e-9
+    projected = vectors @ axes
+    # what cannot vary, as the total, does not
+    assert np.abs(projected[:, ~spread]).max(initial=0) <= 1e-6 * max(1.0, np.abs(vectors).max()), "a fixed sum is another one"
+    total = float(np.sum(projected[:, spread] ** 2 / values[spread]))
+    freedom = int(spread.sum()) * vectors.shape[0]
+    low, high = scipy.stats.chi2.ppf(alpha / 2, freedom), scipy.stats.chi2.isf(alpha / 2, freedom)
+    assert low <= total <= high, f"chi-square {total:.1f} outside {low:.1f} to {high:.1f} at {freedom} degrees of freedom"

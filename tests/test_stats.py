@@ -171,3 +171,31 @@ def test_refusals() -> None:
         stats.assert_law([10, 10], [0.5, 0.4])
     with pytest.raises(AssertionError, match="one probability"):
         stats.assert_law([10, 10], [1.0])
+
+
+@pytest.mark.statistical
+def test_size_and_power_of_moments() -> None:
+    rng = np.random.default_rng(5)
+    law, n = np.array([0.6, 0.3, 0.1]), 10_000
+    mean, covariance = n * law, n * (np.diag(law) - np.outer(law, law))
+
+    def rejected(draws: npt.NDArray[np.float64], alpha: float = 1e-6) -> bool:
+        try:
+            stats.assert_moments(draws, mean, covariance, alpha=alpha)
+        except AssertionError as error:
+            assert "chi-square" in str(error)  # noqa: PT017 - any other refusal is an error of the test itself
+            return True
+        return False
+
+    draws = rng.multinomial(n, law, (4000, 30)).astype(float)
+    assert plausible(sum(rejected(each, ALPHA) for each in draws), 4000, ALPHA)
+    sample = rng.multinomial(n, law, 300)
+    assert not rejected(sample)
+    for wrong in (
+        rng.multinomial(n, [0.61, 0.29, 0.1], 300),  # another mean
+        mean + (sample - mean) * 1.2,  # too far
+        mean + (sample - mean) * 0.8,  # too close
+    ):
+        assert rejected(wrong)
+    with pytest.raises(AssertionError, match="a fixed sum"):
+        stats.assert_moments(sample + np.eye(3)[0], mean, covariance)

@@ -7,6 +7,7 @@ and its twin differ, one of them is wrong. Use them to check a release by hand, 
 - `dpfast.reference.matrix`: the law of any parent matrix, and privacy by trying every event.
 - `dpfast.reference.words`: subkeys, the random words of rows and identifiers, and digests, byte by byte.
 - `dpfast.reference.sanitise`: a whole column, list in and list out.
+- `dpfast.reference.histogram`: a sanitised histogram from the true one, bit by bit.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ counter block are big-endian.
     row block b               block (0, 2^32 * (b div 2^16) + 2 + (b mod 2^16))
     word of a row, k <= 1024  16 high bits: 8 rows to a row block; 48 low bits: block (1, row), first 6 bytes
     word of a row, k > 1024   64 bits: 2 rows to a row block
+    bits of a draw n          block (n, 2^32 * (b div 2^16) + 2 + (b mod 2^16)) for b = 0, 1, ...; each byte from its lowest bit
     word of an identifier     first 8 bytes of the AES CBC-MAC of (identifier, true code)
 
 References
@@ -21,14 +22,16 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
+from itertools import count
 from uuid import UUID
 
 __all__ = [
     "aes_block",
     "column_field",
     "domain_digest",
+    "draw_bits",
     "id_blocks",
     "id_word",
     "insecure_master_key",
@@ -134,8 +137,27 @@ def row_block(key: bytes, block: int) -> bytes:
     >>> row_block(bytes(32), 65537) == keystream_block(bytes(32), 0, (1 << 32) + 3)
     True
     """
+    return _long_block(key, 0, block)
+
+
+def draw_bits(key: bytes, number: int) -> Iterator[int]:
+    """Yield the bits of the call whose first draw has this number, in order.
+
+    Examples
+    --------
+    >>> bits = draw_bits(bytes(32), 7)
+    >>> first = [next(bits) for _ in range(8)]
+    >>> sum(bit << place for place, bit in enumerate(first)) == keystream_block(bytes(32), 7, 2)[0]
+    True
+    """
+    for block in count():
+        for byte in _long_block(key, number, block):
+            yield from (byte >> place & 1 for place in range(8))
+
+
+def _long_block(key: bytes, plane: int, block: int) -> bytes:
     segment, place = divmod(block, 1 << 16)
-    return keystream_block(key, 0, (segment << 32) + 2 + place)
+    return keystream_block(key, plane, (segment << 32) + 2 + place)
 
 
 def row_halves(key: bytes, row: int) -> tuple[int, int]:

@@ -18,7 +18,7 @@ LAYERS = [
     {"_core"},
     {"_rounding", "privacy", "randomness", "keys", "words", "_threads"},
     {"_parquet", "_schema", "columns", "domain", "ids"},
-    {"estimate", "sanitise"},
+    {"estimate", "histogram", "sanitise"},
     {"mechanism"},
     {"response"},
     {"_policy_figures", "_policy_plan", "_policy_toml", "policy"},

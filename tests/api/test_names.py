@@ -13,7 +13,7 @@ import pytest
 import dpfast
 from dpfast import errors
 
-MODULES = {"etl", "reference"}
+MODULES = {"etl", "histogram", "reference"}
 EXPECTED = {
     "ArgumentError",
     "ArgumentTypeError",
@@ -50,7 +50,9 @@ def test_each_name_is_there_and_listed(name: str) -> None:
     assert name in dir(dpfast)
 
 
-@pytest.mark.parametrize("name", ["errors", "privacy", "randomness", "domain", "response", "estimate", "policy", "etl"])
+@pytest.mark.parametrize(
+    "name", ["errors", "privacy", "randomness", "domain", "response", "estimate", "histogram", "policy", "etl"]
+)
 def test_modules_export_what_they_say(name: str) -> None:
     module = importlib.import_module(f"dpfast.{name}")
     for public in module.__all__:

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "isa.h"
+#include "popcount.h"
 #include "remap.h"
 #include "words.h"
 
@@ -314,6 +315,32 @@ static void test_words(void) {
     printf("words\n");
 }
 
+/* One bits in runs of all short lengths from every place in a byte, whole and in two pieces, against bit by bit. */
+static void test_ones(void) {
+    enum { MOST = 1200, RUNS = 3 };
+    for (uint64_t first = 0; first < 8; ++first) {
+        for (int64_t middle = 0; middle < MOST; middle += middle < 80 ? 1 : 37) {
+            const int64_t lengths[RUNS] = {5, middle, 9000 - middle};
+            const uint64_t size = 5 + 9000, cut = (uint64_t)middle / 2 + 3;
+            uint8_t *const bits = room((size_t)(first + size + 7) / 8, 1);
+            for (uint64_t i = 0; i < (first + size + 7) / 8; ++i) bits[i] = (uint8_t)mix(i + first);
+            int64_t expected[RUNS] = {0}, ones[RUNS] = {0}, pieces[RUNS] = {0};
+            uint64_t at = first;
+            for (int run = 0; run < RUNS; ++run)
+                for (int64_t i = 0; i < lengths[run]; ++i, ++at) expected[run] += bits[at / 8] >> at % 8 & 1;
+            CHECK(dpf_count_ones(bits, first, size, lengths, RUNS, 0, ones) == RUNS);
+            CHECK(memcmp(ones, expected, sizeof ones) == 0);
+            const size_t run = dpf_count_ones(bits, first, cut, lengths, RUNS, 0, pieces);
+            uint64_t skip = cut;
+            for (size_t i = 0; i < run; ++i) skip -= (uint64_t)lengths[i];
+            CHECK(dpf_count_ones(bits, first + cut, size - cut, lengths + run, RUNS - run, skip, pieces + run) == RUNS - run);
+            CHECK(memcmp(pieces, expected, sizeof pieces) == 0);
+            free(bits);
+        }
+    }
+    printf("ones\n");
+}
+
 static int overrun(void) {
     dpf_response_t law;
     uint8_t *const codes = room(64, 1), *const out = room(63, 1);
@@ -333,5 +360,6 @@ int main(int n_arguments, char **arguments) {
     test_isa();
     test_remap();
     test_words();
+    test_ones();
     return 0;
 }

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import json
 import random
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from dpfast.reference import response, sanitise, words
+from dpfast.reference import histogram, response, sanitise, words
 
 GOLDEN = Path(__file__).with_name("stream_1.json")
 CONTEXTS = ["", "flights/2026-11-30", "Übersicht"]
@@ -91,6 +92,19 @@ def entries() -> dict[str, list[dict[str, Any]]]:
         master = words.insecure_master_key(number)
         answers = sanitise.sanitise(column, domain, t, master=master, column="c", first_row=number * 1000)
         golden["columns"].append({"seed": number, "domain": packed(domain), "column": packed(column), "answers": packed(answers)})
+    golden["draws"] = [
+        {"number": number, "bits": "".join(map(str, islice(words.draw_bits(bytes(range(32)), number), 256)))}
+        for number in (0, 1, 2, 255, 256, 2**32, 2**49 - 1)
+    ]
+    golden["histograms"] = []
+    for number, (k, epsilon) in enumerate(
+        [(1, 1.0), (2, 1.0), (2, 0.0), (3, 0.0), (10, 1.0), (10, 44.0), (105, 3.0), (1025, 8.0)]
+    ):
+        counts = [draw.choice([0, 1, 2, 30]) for _ in range(k)]
+        t = response.threshold(k, epsilon)
+        master = words.insecure_master_key(number)
+        answers = histogram.sanitise_counts(counts, list(range(k)), t, master=master, column="c", first_row=number * 1000)
+        golden["histograms"].append({"seed": number, "k": k, "epsilon": epsilon.hex(), "counts": counts, "answers": answers})
     return golden
 
 

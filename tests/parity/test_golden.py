@@ -16,7 +16,7 @@ from dpfast import Domain, RandomisedResponse, Stream
 from dpfast.ids import prepare_ids
 from dpfast.privacy import response_threshold
 from dpfast.randomness import STREAM_VERSION
-from dpfast.words import IdCells, RowReader
+from dpfast.words import DrawBits, IdCells, RowReader
 
 FOLDER = Path(__file__).resolve().parents[1] / "golden"
 sys.path.insert(0, str(FOLDER))
@@ -97,3 +97,17 @@ def test_columns(isa: str) -> None:
         stream = Stream.insecure(entry["seed"], first_row=entry["seed"] * 1000)
         answers = RandomisedResponse(domain, epsilon=1.0).sanitise(column, rng=stream, column_name="c")
         assert answers.tolist() == make_golden.unpacked(entry["answers"])
+
+
+def test_bits_of_draws() -> None:
+    for entry in GOLDEN["draws"]:
+        bits = DrawBits(KEY, entry["number"], 4)
+        assert bits.ones(np.ones(256, np.int64)).tolist() == [int(bit) for bit in entry["bits"]]
+
+
+def test_histograms() -> None:
+    for entry in GOLDEN["histograms"]:
+        mechanism = RandomisedResponse(range(entry["k"]), epsilon=float.fromhex(entry["epsilon"]))
+        stream = Stream.insecure(entry["seed"], first_row=entry["seed"] * 1000)
+        answers = mechanism.sanitise_counts(entry["counts"], rng=stream, column_name="c")
+        assert answers.tolist() == entry["answers"]

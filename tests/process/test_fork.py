@@ -51,9 +51,10 @@ def in_child(function: Callable[[], bytes], seconds: float = LIMIT, *, fork: Cal
 
 
 def keystream(stream: Stream, n: int = 800) -> bytes:
-    """Both planes, and whole words: 16 n / 10 bytes of each."""
+    """Both planes, and whole words: 2 n bytes of each; n bytes of draws."""
     reader = stream.rows("c", bytes(32), n).reader(0, whole=False)
     planes = reader.high(n).tobytes() + reader.low(pending_rows(n // 8), 0)[: 2 * n].tobytes()
+    planes += np.packbits(stream.draws("c", bytes(32), n).ones(np.ones(8 * n, np.int64)) > 0).tobytes()
     return planes + stream.rows("c", bytes(32), n // 4).reader(0, whole=True).words(n // 4).tobytes()
 
 
@@ -100,6 +101,7 @@ def test_a_reproducible_stream_raises_in_the_child(stream: Stream) -> None:
         lambda: keystream(stream),
         lambda: answers(MECHANISM, rng=stream, column_name="c"),
         lambda: answers(MECHANISM, 9, rng=stream, ids=np.arange(9), column_name="c"),
+        lambda: MECHANISM.sanitise_counts([9, 0, 0, 0], rng=stream, column_name="c").tobytes(),
         lambda: in_child(lambda: keystream(stream)),
         lambda: bytes(stream.bind_source(b"digest") is None),
     ]

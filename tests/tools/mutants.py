@@ -156,6 +156,48 @@ MUTANTS = [
         "os.replace(temporary, self._target)",
         "tests/unit/test_jobs.py",
     ),
+    Mutant(
+        "a last bit is not counted",
+        "csrc/popcount.c",
+        "if (length % 8) sum +=",
+        "if (length % 8 > 1) sum +=",
+        "tests/parity/test_histogram_parity.py",
+    ),
+    Mutant(
+        "a run in three tiles loses its place",
+        "dpfast/words.py",
+        "skip = size - (int(runs[run:reached].sum()) - skip)",
+        "skip = size - int(runs[run:reached].sum())",
+        "tests/parity/test_histogram_parity.py",
+    ),
+    Mutant(
+        "all histograms of a column share their bits",
+        "dpfast/words.py",
+        'nonce = self._plane + segment.to_bytes(4, "big")',
+        'nonce = segment.to_bytes(12, "big")',
+        "tests/unit/test_sanitise_counts.py",
+    ),
+    Mutant(
+        "a boundary in the middle belongs to neither half",
+        "dpfast/histogram.py",
+        "before = after - (starts[after] == middle)",
+        "before = after",
+        "tests/exact/test_histogram.py",
+    ),
+    Mutant(
+        "redraws begin at the first word",
+        "dpfast/histogram.py",
+        "pool.open(height, boundary - place,",
+        "pool.open(height, 0,",
+        "tests/exact/test_histogram.py",
+    ),
+    Mutant(
+        "those at the boundary are forgotten to keep",
+        "dpfast/histogram.py",
+        "return keep + cut, pool",
+        "return keep, pool",
+        "tests/exact/test_histogram.py",
+    ),
 ]
 
 

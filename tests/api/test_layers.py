@@ -17,7 +17,7 @@ LAYERS = [
     {"errors", "_validation"},
     {"_core"},
     {"_rounding", "privacy", "randomness", "keys", "words", "_threads"},
-    {"_parquet", "_schema", "columns", "domain", "ids"},
+    {"_parquet", "_schema", "columns", "ids", "_domain_base", "_domain_bins", "_domain_values", "domain", "product"},
     {"estimate", "sanitise"},
     {"mechanism"},
     {"response"},

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,15 +26,15 @@ def check_edges(edges: Any) -> tuple[float, ...]:
     """Return the cut points as doubles, which they must be exactly; or say what is wrong with them."""
     if not isinstance(edges, (list, tuple, range)):
         raise ArgumentTypeError(
-            f"edges are a list or tuple of numbers, not {type(edges).__name__}: a column is private data, and so are its quantiles; "
-            "write the cut points down"
+            f"edges are a list or tuple of numbers, not {type(edges).__name__}: a column is private data, and so are its "
+            "quantiles; write the cut points down"
         )
     if len(edges) > SIZE_MAX:
         raise DomainError("a domain has at most 2**31 values")
     cuts = tuple(_edge(edge) for edge in edges)
     if len(cuts) < 2:
         raise DomainError("edges need at least two numbers, which make one bin")
-    if not all(low < high for low, high in zip(cuts, cuts[1:], strict=False)):
+    if not all(low < high for low, high in pairwise(cuts)):
         raise DomainError("edges must grow strictly: each is larger than the one before")
     return cuts
 
@@ -58,7 +59,7 @@ def bin_labels(cuts: tuple[float, ...], labels: Any) -> tuple[str, ...]:
     if labels is None:
         ends = [_number(cut) for cut in cuts]
         closed = ["]" if last == len(cuts) - 1 else ")" for last in range(1, len(cuts))]
-        return tuple(f"[{low}, {high}{end}" for low, high, end in zip(ends, ends[1:], closed, strict=False))
+        return tuple(f"[{low}, {high}{end}" for (low, high), end in zip(pairwise(ends), closed, strict=True))
     if not isinstance(labels, (list, tuple)):
         raise ArgumentTypeError("labels are a list or tuple of texts, one for each bin")
     names = tuple(plain(label) for label in labels)

@@ -324,6 +324,7 @@ class Domain(Alphabet):
         # a copy: the column may keep this memory, and the caller goes on writing to theirs
         return adapter.rebuild(np.array(codes, adapter.code_type, order="C"))
 
+
 def outside_text(name: Any) -> str:
     """Text for a value outside the domain: the column and the rule, never the value, its place or how many."""
     if isinstance(name, tuple):

@@ -78,7 +78,7 @@ class Cells:
     def join(self, parts: Sequence[NDArray[Any]], out: NDArray[Any]) -> NDArray[Any]:
         """Write the codes of cells, given part by part, to `out`; that of an unknown part or an undeclared cell is `size`."""
         wide = np.uint32 if self.indices is None else np.uint64
-        index = np.zeros(out.size, wide)
+        index: NDArray[Any] = np.zeros(out.size, wide)
         outside = np.zeros(out.size, bool)
         for codes, radix in zip(parts, self.radices, strict=True):
             beyond = codes >= radix

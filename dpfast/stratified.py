@@ -182,7 +182,8 @@ class Stratified:
         Examples
         --------
         >>> from dpfast import RandomisedResponse
-        >>> rule = Stratified("age", {"minor": RandomisedResponse([0, 1], epsilon=0.0)}, default=RandomisedResponse([0, 1], epsilon=44))
+        >>> blind, open_book = (RandomisedResponse([0, 1], epsilon=epsilon) for epsilon in (0, 44))
+        >>> rule = Stratified("age", {"minor": blind}, default=open_book)
         >>> rule.sanitise(np.array([1, 0, 1]), np.array(["adult", "adult", "adult"])).tolist()
         [1, 0, 1]
         """

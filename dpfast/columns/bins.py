@@ -31,6 +31,8 @@ class BinCodes:
         self._nan = self._outside if domain.null_code is None else codes.type(domain.null_code)
         self._codes = codes
         self._last: Any
+        self._wide: np.dtype[Any]
+        self._starts: NDArray[Any]
         if values.kind == "f":
             self._wide = np.dtype(np.float64)
             self._starts = np.array(edges[:-1], np.float64)

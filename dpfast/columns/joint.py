@@ -50,6 +50,4 @@ class JointColumns:
 
     def rebuild(self, codes: NDArray[Any], out: Any = None) -> tuple[Any, ...]:
         split = self._cells.split(codes)
-        return tuple(
-            part.rebuild(np.ascontiguousarray(own, part.code_type)) for part, own in zip(self.parts, split, strict=True)
-        )
+        return tuple(part.rebuild(np.ascontiguousarray(own, part.code_type)) for part, own in zip(self.parts, split, strict=True))

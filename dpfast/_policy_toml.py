@@ -88,9 +88,11 @@ class _Entry:
 
     @contextmanager
     def about(self, *path: str | int, prefix: str = "") -> Iterator[None]:
-        """Give errors of ours the line and the name of the table."""
+        """Give errors of ours the line and the name of the table; one of the policy has them already."""
         try:
             yield
+        except PolicyError:
+            raise
         except DpfastError as error:
             self.refuse(f"{prefix}{error}", *path)
 
@@ -187,7 +189,7 @@ def _part(entry: _Entry, declared: object) -> Domain:
         inner.check_keys(COLUMN_DOMAIN_KEYS)
         return _column_domain(inner)
     if not isinstance(declared, str | list):
-        raise PolicyError("it must be a list of values, the path of a file, or a table")
+        entry.refuse("each domain must be a list of values, the path of a file, or a table", "domain")
     return Domain(entry.folder / declared if isinstance(declared, str) else declared)
 
 
@@ -253,8 +255,10 @@ def _sanitiser(entry: _Entry, domain: Domain, others: Sequence[str]) -> Sanitise
         rest = entry.inner(entry.keys["default"], f"{entry.owner}, default", "default")
         rest.check_keys(MECHANISM_KEYS)
         default = _mechanism(rest, domain, ())
-    with entry.about("by"):
+    try:
         return Stratified(entry.keys["by"], mechanisms, default=default)
+    except PolicyError as error:
+        entry.refuse(str(error), "by")
 
 
 def _mechanism(entry: _Entry, domain: Domain, others: Sequence[str]) -> Mechanism:

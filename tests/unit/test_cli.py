@@ -35,7 +35,7 @@ epsilon = 2.0
 use = "public"
 """
 CANARY = "canary-5f3a"
-VERBS = ["plan", "check", "sanitise", "estimate", "info", "keygen"]
+VERBS = ["plan", "domain", "check", "sanitise", "estimate", "info", "keygen"]
 
 
 @pytest.fixture(autouse=True)

@@ -16,10 +16,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dpfast._policy_figures import ColumnPlan, attributes, plan_column
 from dpfast._policy_groups import Group
+from dpfast._rounding import float_below
 from dpfast.domain import Domain
 from dpfast.errors import DomainError
 from dpfast.response import RandomisedResponse
@@ -77,7 +79,7 @@ def alternatives(groups: Sequence[Group], total: Privacy, rows: int | None) -> l
     parts = [(name, part.with_rule()) for group in groups for name, part in zip(group.names, group.parts, strict=True)]
     if len(parts) < 2 or not math.isfinite(total.epsilon) or total.delta >= 1.0:
         return found
-    epsilon, delta = _share(total.epsilon, len(parts)), _share(total.delta, len(parts))
+    epsilon, delta = (float_below(Fraction(whole) / len(parts)) for whole in (total.epsilon, total.delta))
     split = [Group((name,), RandomisedResponse(part, epsilon=epsilon, delta=delta)) for name, part in parts]
     found.append(_alternative("equal_split", split, total.epsilon, total.delta, rows))
     try:
@@ -87,12 +89,6 @@ def alternatives(groups: Sequence[Group], total: Privacy, rows: int | None) -> l
     joint = Group(tuple(name for name, _ in parts), RandomisedResponse(domain, epsilon=total.epsilon, delta=total.delta))
     found.append(_alternative("joint", [joint], total.epsilon, total.delta, rows))
     return found
-
-
-def _share(total: float, n: int) -> float:
-    """A part that, taken n times, is not more than the whole."""
-    share = total / n
-    return share if share * n <= total else math.nextafter(share, 0.0)
 
 
 def _alternative(name: str, groups: Sequence[Group], epsilon: float, delta: float, rows: int | None) -> Alternative:

@@ -175,17 +175,17 @@ def _joint(entry: _Entry) -> tuple[tuple[str, ...], Sanitiser]:
     parts = []
     for name, part in zip(names, declared, strict=True):
         with entry.about("domain", prefix=f"domain of {name!r}: "):
-            parts.append(_part(entry, part))
+            parts.append(_part(entry, name, part))
     cells = None if only is None else [tuple(cell) for cell in only]
     with entry.about("only" if "only" in entry else "domain", prefix="domain: "):
         domain = Domain.product(*parts, only=cells)
     return tuple(names), _sanitiser(entry, _ruled(entry, domain), JOINT_DOMAIN_KEYS)
 
 
-def _part(entry: _Entry, declared: object) -> Domain:
+def _part(entry: _Entry, name: str, declared: object) -> Domain:
     """One part of a joint domain: values, a file, or a table with the keys of a column's domain."""
     if isinstance(declared, dict):
-        inner = _Entry(declared, entry.owner, entry._text, entry._path, entry.folder)
+        inner = entry.inner(declared, f"{entry.owner}, domain of {name!r}", "domain")
         inner.check_keys(COLUMN_DOMAIN_KEYS)
         return _column_domain(inner)
     if not isinstance(declared, str | list):
@@ -201,7 +201,10 @@ def _column_domain(entry: _Entry) -> Domain:
         if "domain" in entry:
             entry.refuse("give either domain or edges, which make the domain of a numeric column", "edges")
         with entry.about("edges", prefix="edges: "):
-            domain = Domain.bins(entry.keys["edges"], entry.keys.get("labels"), null=bool(null))
+            domain = Domain.bins(entry.keys["edges"], null=bool(null))
+        if "labels" in entry:
+            with entry.about("labels", prefix="labels: "):
+                domain = Domain.bins(entry.keys["edges"], entry.keys["labels"], null=bool(null))
         return _ruled(entry, domain)
     if "labels" in entry:
         entry.refuse("labels name the bins between edges, which are missing", "labels")

@@ -63,6 +63,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             status = int(options.run(options))
             sys.stdout.flush()
             return status
+    except SystemExit as stop:  # a usage error that only the verb could see
+        return int(stop.code or 0)
     except KeyboardInterrupt:
         _say("interrupted")
         return INTERRUPTED

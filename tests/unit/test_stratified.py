@@ -18,9 +18,9 @@ from dpfast import (
     OutsideDomainError,
     PolicyError,
     RandomisedResponse,
+    Stratified,
     Stream,
 )
-from dpfast.stratified import Stratified
 from dpfast.words import TILE_ROWS
 
 VALUES = ["a", "b", "c"]

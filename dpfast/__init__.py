@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from dpfast.privacy import Privacy
     from dpfast.randomness import Stream
     from dpfast.response import RandomisedResponse
+    from dpfast.stratified import Stratified
 
 __version__ = "0.1.0"
 
@@ -40,6 +41,7 @@ _HOMES = {
     "Privacy": "dpfast.privacy",
     "RandomisedResponse": "dpfast.response",
     "Report": "dpfast.etl.files",
+    "Stratified": "dpfast.stratified",
     "Stream": "dpfast.randomness",
     "sanitise_file": "dpfast.etl.files",
     "show_config": "dpfast._config",
@@ -64,6 +66,7 @@ __all__ = [
     "Privacy",
     "RandomisedResponse",
     "Report",
+    "Stratified",
     "Stream",
     "__version__",
     "etl",

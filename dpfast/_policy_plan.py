@@ -4,32 +4,25 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any
 
+from dpfast._policy_groups import Group, Rule
 from dpfast._schema import bare_field
 from dpfast.columns import check_arrow_type, output_arrow_type
 from dpfast.errors import ArgumentTypeError, PolicyError
-from dpfast.response import RandomisedResponse
+from dpfast.stratified import Stratified
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["USES", "Rule", "check_rule", "id_columns", "id_names", "planned_schema", "policy_digest"]
+    from dpfast.domain import Domain
 
-USES = ("public", "drop")
-Rule: TypeAlias = RandomisedResponse | str
+__all__ = ["id_columns", "id_names", "planned_schema", "policy_digest"]
 
 _DIGEST_PERSON = b"dpfast/policy/1"
 
 
-class Rules(Protocol):
-    """Whatever knows the rule of each column."""
-
-    def rule(self, name: str) -> Rule:
-        """Return the rule of a column."""
-
-
-def planned_schema(columns: Mapping[str, Rule], unlisted: str, schema: pa.Schema) -> pa.Schema:
+def planned_schema(columns: Mapping[str, Rule], groups: tuple[Group, ...], unlisted: str, schema: pa.Schema) -> pa.Schema:
     """Return the schema of the sanitised table; see `dpfast.Policy.plan_schema`."""
     import pyarrow as pa
 
@@ -37,38 +30,47 @@ def planned_schema(columns: Mapping[str, Rule], unlisted: str, schema: pa.Schema
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise PolicyError(f"the table has more than one column named {_listed(repeated)}")
-    missing = [name for name in columns if name not in names]
+    domains = {name: part for group in groups for name, part in zip(group.names, group.parts, strict=True)}
+    wanted = dict.fromkeys([*columns, *domains, *(group.by for group in groups if group.by is not None)])
+    missing = [name for name in wanted if name not in names]
     if missing:
         raise PolicyError(f"the table has no column named {_listed(missing)}")
-    without = [name for name in names if name not in columns]
+    without = [name for name in names if name not in columns and name not in domains]
     if without and unlisted == "error":
         raise PolicyError(f"the policy does not list {_listed(without)}; give each a rule, or set unlisted to 'public' or 'drop'")
-    rules = [(field, columns.get(field.name, unlisted)) for field in schema]
-    fields = [_planned(field, rule) for field, rule in rules if rule != "drop"]
-    if not fields:
+    for group in groups:
+        _check_strata(group, schema)
+    kept = [field for field in schema if field.name in domains or columns.get(field.name, unlisted) != "drop"]
+    if not kept:
         raise PolicyError("the policy drops every column of the table")
-    return pa.schema(fields)
+    return pa.schema([_planned(field, domains.get(field.name)) for field in kept])
 
 
-def _planned(field: pa.Field, rule: Rule) -> pa.Field:
-    if isinstance(rule, str):
+def _planned(field: pa.Field, domain: Domain | None) -> pa.Field:
+    if domain is None:
         return bare_field(field)
-    check_arrow_type(rule.domain, field.type, field.name)
-    if not field.nullable and rule.domain.null_code is not None:
+    check_arrow_type(domain, field.type, field.name)
+    if not field.nullable and domain.null_code is not None:
         raise PolicyError(f"column {field.name!r} is declared non-null, but null is in its domain")
-    return bare_field(field.with_type(output_arrow_type(rule.domain, field.type)))
+    return bare_field(field.with_type(output_arrow_type(domain, field.type)))
 
 
-def id_names(policy: Rules, ids: object, names: Iterable[str]) -> tuple[str, ...]:
+def _check_strata(group: Group, schema: pa.Schema) -> None:
+    rule = group.rule
+    if isinstance(rule, Stratified):
+        check_arrow_type(rule.by_domain, schema.field(rule.by).type, rule.by)
+
+
+def id_names(sanitised: Iterable[str], ids: object, names: Iterable[str]) -> tuple[str, ...]:
     """Return the names of the id columns that `ids`, a name or a tuple of names, stands for; or say what is wrong."""
     wanted = (ids,) if isinstance(ids, str) else ids
     if not isinstance(wanted, tuple) or not wanted or not all(isinstance(name, str) for name in wanted):
         raise ArgumentTypeError("ids must be the name of a column or a tuple of names")
-    present = set(names)
+    present, taken = set(names), set(sanitised)
     for name in wanted:
         if name not in present:
             raise PolicyError(f"ids: the table has no column named {name!r}")
-        if isinstance(policy.rule(name), RandomisedResponse):
+        if name in taken:
             raise PolicyError(f"ids: column {name!r} is sanitised; ids are public, so it must be public or dropped")
     return wanted
 
@@ -79,30 +81,16 @@ def id_columns(table: pa.Table | pa.RecordBatch, names: tuple[str, ...]) -> Any:
     return columns[0] if len(columns) == 1 else columns
 
 
-def check_rule(name: object, rule: object) -> None:
-    """Refuse what cannot be the name of a column or its rule."""
-    if isinstance(name, tuple):
-        raise PolicyError("groups of columns do not exist in this version; give each column a rule of its own")
-    if not isinstance(name, str):
-        raise PolicyError("the name of a column must be a string")
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        raise PolicyError("the name of a column is not valid Unicode text") from None
-    if not isinstance(rule, RandomisedResponse) and not (isinstance(rule, str) and rule in USES):
-        raise PolicyError(f'column {name!r}: the rule must be a RandomisedResponse, "public" or "drop"')
-
-
-def policy_digest(columns: Mapping[str, Rule], unlisted: str) -> bytes:
-    """Return 32 bytes that identify names, rules and mechanisms, in whatever order."""
+def policy_digest(columns: Mapping[str, Rule], groups: tuple[Group, ...], unlisted: str, rows_per_person: int) -> bytes:
+    """Return 32 bytes that identify names, rules, mechanisms and rows a person, in whatever order."""
     digest = hashlib.blake2b(digest_size=32, person=_DIGEST_PERSON)
-    for field in _canonical(columns, unlisted):
+    for field in _canonical(columns, groups, unlisted, rows_per_person):
         digest.update(len(field).to_bytes(8, "little"))
         digest.update(field)
     return digest.digest()
 
 
-def _canonical(columns: Mapping[str, Rule], unlisted: str) -> Iterator[bytes]:
+def _canonical(columns: Mapping[str, Rule], groups: tuple[Group, ...], unlisted: str, rows_per_person: int) -> Iterator[bytes]:
     """Yield the fields that a policy consists of, columns by name: what the digest is taken of."""
     yield unlisted.encode()
     for name in sorted(columns):
@@ -110,12 +98,24 @@ def _canonical(columns: Mapping[str, Rule], unlisted: str) -> Iterator[bytes]:
         yield name.encode()
         if isinstance(rule, str):
             yield rule.encode()
-            continue
-        other = rule.domain.other
-        yield b"sanitise"
-        yield rule.digest
-        yield rule.domain.unknown.encode()
-        yield b"" if other is None else f"{type(other).__name__}:{other!r}".encode()
+        else:
+            yield from _rule_fields(Group((name,), rule))
+    for group in sorted((group for group in groups if len(group.names) > 1), key=lambda group: group.names):
+        yield b"joint"
+        yield str(len(group.names)).encode()
+        yield from (name.encode() for name in group.names)
+        yield from _rule_fields(group)
+    if rows_per_person != 1:
+        yield b"rows_per_person"
+        yield str(rows_per_person).encode()
+
+
+def _rule_fields(group: Group) -> Iterator[bytes]:
+    domain = group.rule.domain
+    yield b"sanitise"
+    yield group.rule.digest
+    yield domain.unknown.encode()
+    yield b"" if domain.other is None else f"{type(domain.other).__name__}:{domain.other!r}".encode()
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -1,4 +1,4 @@
-"""The policy file: TOML in, rules out; every refusal names the column and the key.
+"""The policy file: TOML in, rules out; every refusal names the line, the column and the key.
 
 A key that is not known is an error, never ignored: a misspelt ``epsilon`` must not publish a column under a default.
 """
@@ -8,28 +8,32 @@ from __future__ import annotations
 import difflib
 import os
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
-from dpfast._policy_plan import USES, Rule
+from dpfast import _toml_lines
+from dpfast._policy_groups import USES, Rule, Sanitiser
+from dpfast._policy_mechanisms import DEFAULT_KIND, KINDS
 from dpfast.domain import Domain
 from dpfast.errors import DpfastError, FileError, PolicyError
-from dpfast.response import RandomisedResponse
+from dpfast.mechanism import Mechanism
+from dpfast.stratified import Stratified
 
 __all__ = ["read_policy_file"]
 
 FORMAT_VERSION = 1
-TOP_KEYS = ("version", "unlisted", "columns")
-RESPONSE_KEYS = ("mechanism", "domain", "null", "unknown", "other", "epsilon", "delta")
-COLUMN_KEYS = (*RESPONSE_KEYS, "use")
-MECHANISMS = ("randomised_response",)
-# Keys that a reader may have met elsewhere and this version does not have: a plain "unknown key" would puzzle them.
-ABSENT_TOP_KEYS = ("joint", "rows_per_person", "by")
-ABSENT_COLUMN_KEYS = ("edges", "distance", "loss", "matrix_file", "only", "by", "rows_per_person", "labels")
+UNLISTED = ("error", "public", "drop")
+TOP_KEYS = ("version", "unlisted", "rows_per_person", "columns", "joint")
+RULE_KEYS = ("unknown", "other")
+COLUMN_DOMAIN_KEYS = ("domain", "edges", "labels", "null", *RULE_KEYS)
+JOINT_DOMAIN_KEYS = ("columns", "domain", "only", *RULE_KEYS)
+MECHANISM_KEYS = ("mechanism", *dict.fromkeys(key for kind in KINDS.values() for key in kind.keys))
+STRATA_KEYS = ("by", "strata", "default")
 
 
-def read_policy_file(path: str | os.PathLike[str]) -> tuple[dict[str, Rule], str]:
+def read_policy_file(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Read the rules of a policy file.
 
     Parameters
@@ -39,10 +43,8 @@ def read_policy_file(path: str | os.PathLike[str]) -> tuple[dict[str, Rule], str
 
     Returns
     -------
-    columns : dict
-        For each named column a mechanism, ``"public"`` or ``"drop"``, in the order of the file.
-    unlisted : str
-        What happens to a column that is not named.
+    dict
+        The arguments of `dpfast.Policy`: ``columns``, ``joint``, ``unlisted`` and ``rows_per_person``.
 
     Raises
     ------
@@ -62,90 +64,220 @@ def read_policy_file(path: str | os.PathLike[str]) -> tuple[dict[str, Rule], str
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise PolicyError(f"the policy file is not TOML: {error}") from None
-    return _rules(document, policy_path.parent)
+    return _policy(_Entry(document, "the policy", text, (), policy_path.parent))
 
 
-def _rules(document: Mapping[str, Any], folder: Path) -> tuple[dict[str, Rule], str]:
-    _check_keys("the policy", document, TOP_KEYS, ABSENT_TOP_KEYS)
-    version = document.get("version")
-    if version is None:
-        raise PolicyError(f"the policy: version is missing; write version = {FORMAT_VERSION}")
+class _Entry:
+    """One table of the file: its keys, how to call it, and where it stands."""
+
+    def __init__(self, keys: Mapping[str, Any], owner: str, text: str, path: _toml_lines.Path, folder: Path) -> None:
+        self.keys, self.owner, self.folder = keys, owner, folder
+        self._text, self._path = text, path
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.keys
+
+    def inner(self, keys: Any, owner: str, *path: str | int) -> _Entry:
+        """A table inside this one, called `owner`."""
+        return _Entry(keys, owner, self._text, (*self._path, *path), self.folder)
+
+    def refuse(self, message: str, *path: str | int) -> NoReturn:
+        """Raise what is wrong, with the line of the key, or of the table."""
+        line = _toml_lines.line_of(self._text, (*self._path, *path))
+        raise PolicyError(f"{'' if line is None else f'line {line}: '}{self.owner}: {message}")
+
+    @contextmanager
+    def about(self, *path: str | int, prefix: str = "") -> Iterator[None]:
+        """Give errors of ours the line and the name of the table; one of the policy has them already."""
+        try:
+            yield
+        except PolicyError:
+            raise
+        except DpfastError as error:
+            self.refuse(f"{prefix}{error}", *path)
+
+    def check_keys(self, known: Sequence[str]) -> None:
+        for key, value in self.keys.items():
+            if key in known:
+                continue
+            if isinstance(value, dict) and self._path[:1] == ("columns",):
+                name = ".".join(str(part) for part in self._path[1:])
+                self.refuse(f'{key!r} is a table; a name that holds a dot is quoted: [columns."{name}.{key}"]', key)
+            close = difflib.get_close_matches(key, known, n=1)
+            hint = f"did you mean {close[0]!r}?" if close else f"it takes {_listed(known)}"
+            self.refuse(f"unknown key {key!r}; {hint}", key)
+
+    def need(self, *keys: str) -> None:
+        for key in keys:
+            if key not in self.keys:
+                self.refuse(f"{key} is missing")
+
+    def word(self, key: str, known: Sequence[str], default: str) -> str:
+        value = self.keys.get(key, default)
+        if isinstance(value, str) and value in known:
+            return value
+        close = difflib.get_close_matches(value, known, n=1) if isinstance(value, str) else []
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        self.refuse(f"{key} must be one of {_listed(known)}, not {value!r}{hint}", key)
+
+
+def _policy(top: _Entry) -> dict[str, Any]:
+    top.check_keys(TOP_KEYS)
+    if "version" not in top:
+        top.refuse(f"version is missing; write version = {FORMAT_VERSION}")
+    version = top.keys["version"]
     if type(version) is not int or version != FORMAT_VERSION:
-        raise PolicyError(f"the policy: version must be {FORMAT_VERSION}, the only one that this dpfast reads")
-    columns = document.get("columns")
-    if not isinstance(columns, dict) or not columns:
-        raise PolicyError("the policy: columns is missing; write a table [columns.NAME] for each column")
-    return {name: _column_rule(name, entry, folder) for name, entry in columns.items()}, document.get("unlisted", "error")
+        top.refuse(f"version must be {FORMAT_VERSION}, the only one that this dpfast reads", "version")
+    rows = top.keys.get("rows_per_person", 1)
+    if type(rows) is not int or rows < 1:
+        top.refuse("rows_per_person must be an integer of at least 1", "rows_per_person")
+    columns, groups = top.keys.get("columns", {}), top.keys.get("joint", [])
+    if not isinstance(columns, dict) or (not columns and not groups):
+        top.refuse("columns is missing; write a table [columns.NAME] for each column")
+    if not isinstance(groups, list) or not all(isinstance(group, dict) for group in groups):
+        top.refuse("joint is a list of tables, [[joint]] for each group of columns", "joint")
+    rules = {name: _column(top.inner(entry, f"column {name!r}", "columns", name), name) for name, entry in columns.items()}
+    joint: dict[tuple[str, ...], Sanitiser] = {}
+    for place, group in enumerate(groups):
+        entry = top.inner(group, f"joint group {place + 1}", "joint", place)
+        names, rule = _joint(entry)
+        taken = [name for name in names if name in rules or any(name in others for others in joint)]
+        if taken:
+            entry.refuse(f"column {taken[0]!r} is listed twice; a column that is answered jointly has no other rule", "columns")
+        joint[names] = rule
+    return {"columns": rules, "joint": joint, "unlisted": top.word("unlisted", UNLISTED, "error"), "rows_per_person": rows}
 
 
-def _column_rule(name: str, entry: object, folder: Path) -> Rule:
-    owner = f"column {name!r}"
-    if not isinstance(entry, dict):
-        raise PolicyError(f"{owner}: expected a table [columns.{name}] with keys, such as use or domain and epsilon")
-    for key, value in entry.items():
-        if isinstance(value, dict):
-            raise PolicyError(f'{owner}: {key!r} is a table; a name that holds a dot is quoted: [columns."{name}.{key}"]')
-    _check_keys(owner, entry, COLUMN_KEYS, ABSENT_COLUMN_KEYS)
+def _column(entry: _Entry, name: str) -> Rule:
+    if not isinstance(entry.keys, dict):
+        entry.refuse(f"expected a table [columns.{name}] with keys, such as use or domain and epsilon")
+    entry.check_keys((*MECHANISM_KEYS, *COLUMN_DOMAIN_KEYS, *STRATA_KEYS, "use"))
     if "use" in entry:
-        return _use(owner, entry)
-    mechanism = entry.get("mechanism", MECHANISMS[0])
-    if mechanism not in MECHANISMS:
-        _refuse_word(owner, "mechanism", mechanism, MECHANISMS)
-    for key in ("domain", "epsilon"):
-        if key not in entry:
-            raise PolicyError(f"{owner}: {key} is missing")
-    domain = _domain(owner, entry, folder)
-    try:
-        return RandomisedResponse(domain, epsilon=entry["epsilon"], delta=entry.get("delta", 0.0))
-    except DpfastError as error:
-        raise PolicyError(f"{owner}: {error}") from None
+        for key in entry.keys:
+            if key != "use":
+                entry.refuse(f"{key} has no meaning beside use; a sanitised column has no use key", key)
+        return entry.word("use", USES, "")
+    return _sanitiser(entry, _column_domain(entry), COLUMN_DOMAIN_KEYS)
 
 
-def _use(owner: str, entry: Mapping[str, Any]) -> str:
-    for key in entry:
-        if key != "use":
-            raise PolicyError(f"{owner}: {key} has no meaning beside use; a sanitised column has no use key")
-    use = entry["use"]
-    if use not in USES:
-        _refuse_word(owner, "use", use, USES)
-    return str(use)
+def _joint(entry: _Entry) -> tuple[tuple[str, ...], Sanitiser]:
+    entry.check_keys((*MECHANISM_KEYS, *JOINT_DOMAIN_KEYS, *STRATA_KEYS))
+    entry.need("columns", "domain")
+    names, declared, only = entry.keys["columns"], entry.keys["domain"], entry.keys.get("only")
+    if not isinstance(names, list) or len(names) < 2 or not all(isinstance(name, str) for name in names):
+        entry.refuse("columns must be a list of two names or more", "columns")
+    if len(set(names)) < len(names):
+        entry.refuse("columns lists a name twice", "columns")
+    if not isinstance(declared, list) or len(declared) != len(names):
+        entry.refuse("domain must be a list with one domain, a list or the path of a file, for each of columns", "domain")
+    if only is not None and not (isinstance(only, list) and all(isinstance(cell, list) for cell in only)):
+        entry.refuse("only must be a list of lists, one value a column in each", "only")
+    parts = []
+    for name, part in zip(names, declared, strict=True):
+        with entry.about("domain", prefix=f"domain of {name!r}: "):
+            parts.append(_part(entry, name, part))
+    cells = None if only is None else [tuple(cell) for cell in only]
+    with entry.about("only" if "only" in entry else "domain", prefix="domain: "):
+        domain = Domain.product(*parts, only=cells)
+    return tuple(names), _sanitiser(entry, _ruled(entry, domain), JOINT_DOMAIN_KEYS)
 
 
-def _domain(owner: str, entry: Mapping[str, Any], folder: Path) -> Domain:
-    declared = entry["domain"]
+def _part(entry: _Entry, name: str, declared: object) -> Domain:
+    """One part of a joint domain: values, a file, or a table with the keys of a column's domain."""
+    if isinstance(declared, dict):
+        inner = entry.inner(declared, f"{entry.owner}, domain of {name!r}", "domain")
+        inner.check_keys(COLUMN_DOMAIN_KEYS)
+        return _column_domain(inner)
     if not isinstance(declared, str | list):
-        raise PolicyError(f"{owner}: domain must be a list of values or the path of a file")
-    null = entry.get("null")
+        entry.refuse("each domain must be a list of values, the path of a file, or a table", "domain")
+    return Domain(entry.folder / declared if isinstance(declared, str) else declared)
+
+
+def _column_domain(entry: _Entry) -> Domain:
+    null = entry.keys.get("null")
     if null is not None and not isinstance(null, bool):
-        raise PolicyError(f"{owner}: null must be true or false")
-    rules: dict[str, Any] = {"unknown": entry.get("unknown", "error"), "other": entry.get("other")}
+        entry.refuse("null must be true or false", "null")
+    if "edges" in entry:
+        if "domain" in entry:
+            entry.refuse("give either domain or edges, which make the domain of a numeric column", "edges")
+        with entry.about("edges", prefix="edges: "):
+            domain = Domain.bins(entry.keys["edges"], null=bool(null))
+        if "labels" in entry:
+            with entry.about("labels", prefix="labels: "):
+                domain = Domain.bins(entry.keys["edges"], entry.keys["labels"], null=bool(null))
+        return _ruled(entry, domain)
+    if "labels" in entry:
+        entry.refuse("labels name the bins between edges, which are missing", "labels")
+    entry.need("domain")
+    declared = entry.keys["domain"]
+    if not isinstance(declared, str | list):
+        entry.refuse("domain must be a list of values or the path of a file", "domain")
+    with entry.about("domain", prefix="domain: "):
+        domain = Domain(entry.folder / declared if isinstance(declared, str) else declared)
+        if null and None not in domain.values:
+            domain = Domain([*domain.values, None])
+    if null is False and None in domain.values:
+        entry.refuse("null is false, but null is among the values of the domain", "null")
+    return _ruled(entry, domain)
+
+
+def _ruled(entry: _Entry, domain: Domain) -> Domain:
+    """The domain with the rule for unknown values that the entry states."""
+    with entry.about("other" if "other" in entry else "unknown", prefix="domain: "):
+        return domain.with_rule(unknown=entry.keys.get("unknown", "error"), other=entry.keys.get("other"))
+
+
+def _sanitiser(entry: _Entry, domain: Domain, others: Sequence[str]) -> Sanitiser:
+    if "by" not in entry:
+        for key in ("strata", "default"):
+            if key in entry:
+                entry.refuse(f"{key} has no meaning without by, the name of a public column", key)
+        return _mechanism(entry, domain, others)
+    for key in MECHANISM_KEYS:
+        if key in entry:
+            entry.refuse(f"{key} beside by says nothing of any stratum; write it into strata or default", key)
+    strata = entry.keys.get("strata")
+    if not isinstance(strata, list) or not strata or not all(isinstance(stratum, dict) for stratum in strata):
+        entry.refuse("strata are missing: a list of tables, each with a value of the public column and a mechanism", "by")
+    mechanisms: dict[Any, Mechanism] = {}
+    for place, keys in enumerate(strata):
+        stratum = entry.inner(keys, f"{entry.owner}, stratum {place + 1}", "strata", place)
+        stratum.check_keys(("value", "null", *MECHANISM_KEYS))
+        if ("value" in stratum) == (stratum.keys.get("null") is True):
+            stratum.refuse("value is missing; or write null = true for rows where the public column is null")
+        value = stratum.keys.get("value")
+        if not isinstance(value, str | int | None):
+            stratum.refuse("value must be a text, an integer, true or false", "value")
+        if value in mechanisms:
+            stratum.refuse("value has a stratum already", "value")
+        mechanisms[value] = _mechanism(stratum, domain, ("value", "null"))
+    default = None
+    if "default" in entry:
+        if not isinstance(entry.keys["default"], dict):
+            entry.refuse("default must be a table with the keys of a mechanism", "default")
+        rest = entry.inner(entry.keys["default"], f"{entry.owner}, default", "default")
+        rest.check_keys(MECHANISM_KEYS)
+        default = _mechanism(rest, domain, ())
     try:
-        domain = Domain(folder / declared if isinstance(declared, str) else declared, **rules)
-        has_null = None in domain.values
-        if null and not has_null:
-            domain = Domain([*domain.values, None], **rules)
+        return Stratified(entry.keys["by"], mechanisms, default=default)
+    except PolicyError as error:
+        entry.refuse(str(error), "by")
+
+
+def _mechanism(entry: _Entry, domain: Domain, others: Sequence[str]) -> Mechanism:
+    name = entry.word("mechanism", tuple(KINDS), DEFAULT_KIND)
+    kind = KINDS[name]
+    for key in entry.keys:
+        if key not in kind.keys and key not in others and key != "mechanism":
+            entry.refuse(f"{key} has no meaning for the mechanism {name!r}, which takes {_listed(kind.keys)}", key)
+    entry.need(*kind.required)
+    known = [key for key in kind.keys if key in entry]
+    try:
+        return kind.make(domain, entry.keys, entry.folder)
     except DpfastError as error:
-        raise PolicyError(f"{owner}: domain: {error}") from None
-    if null is False and has_null:
-        raise PolicyError(f"{owner}: null is false, but null is among the values of the domain")
-    return domain
-
-
-def _check_keys(owner: str, entry: Mapping[str, Any], known: tuple[str, ...], absent: tuple[str, ...]) -> None:
-    for key in entry:
-        if key in known:
-            continue
-        if key in absent:
-            raise PolicyError(f"{owner}: {key} does not exist in this version, which takes {_listed(known)}")
-        close = difflib.get_close_matches(key, known, n=1)
-        hint = f"did you mean {close[0]!r}?" if close else f"it takes {_listed(known)}"
-        raise PolicyError(f"{owner}: unknown key {key!r}; {hint}")
-
-
-def _refuse_word(owner: str, key: str, value: object, known: tuple[str, ...]) -> NoReturn:
-    close = difflib.get_close_matches(value, known, n=1) if isinstance(value, str) else []
-    hint = f"; did you mean {close[0]!r}?" if close else ""
-    raise PolicyError(f"{owner}: {key} {value!r} does not exist in this version, which has {_listed(known)}{hint}")
+        # the text of an argument's error begins with its name
+        about = next((key for key in known if str(error).startswith(key)), known[0])
+        entry.refuse(str(error), about)
 
 
 def _listed(words: Iterable[str]) -> str:

@@ -7,15 +7,17 @@ A column's own category list, dictionary, order and unused entries are data too;
 from __future__ import annotations
 
 import enum
-import hashlib
-import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
-from dpfast.errors import ArgumentError, ArgumentTypeError, DomainError, FileError, OutsideDomainError
+from dpfast._domain_base import Alphabet
+from dpfast._domain_bins import bin_labels, bins_digest, check_edges
+from dpfast._domain_values import Value, canonical, read_domain_file, values_digest
+from dpfast.errors import ArgumentError, ArgumentTypeError, DomainError, OutsideDomainError
+from dpfast.product import Cells, CellValues
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,16 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Domain", "Value"]
 
-SIZE_MAX: Final = 1 << 31
 
-Value: TypeAlias = "str | int | bool | bytes | None"
-Kind: TypeAlias = Literal["range", "int", "text", "bool", "bytes"]
-
-_KINDS: dict[type, Kind] = {str: "text", bytes: "bytes", bool: "bool", int: "int"}
-_TAGS: dict[type, bytes] = {type(None): b"n", str: b"s", bytes: b"y", bool: b"b", int: b"i"}
-
-
-class Domain:
+class Domain(Alphabet):
     """Declare the categories that a column may hold.
 
     Parameters
@@ -82,14 +76,7 @@ class Domain:
     array([2, 0, 3], dtype=uint8)
     """
 
-    __slots__ = ("_index", "arrow", "digest", "kind", "null_code", "other", "other_code", "size", "unknown", "values")
-
-    values: tuple[Value, ...] | range
-    kind: Kind
-    size: int
-    digest: bytes
-    null_code: int | None
-    other_code: int | None
+    __slots__ = ()
 
     def __init__(
         self,
@@ -99,7 +86,7 @@ class Domain:
         other: Value = None,
     ) -> None:
         if isinstance(values, (str, os.PathLike)):
-            values = _read(Path(values))
+            values = read_domain_file(Path(values))
         elif isinstance(values, type) and issubclass(values, enum.Enum):
             values = [member.value for member in values]
         elif not isinstance(values, (list, tuple, range)):
@@ -107,24 +94,8 @@ class Domain:
                 f"a domain is a list, tuple, range, Enum class or file, not {type(values).__name__}: a column is private data; "
                 "write its categories down"
             )
-        if not isinstance(unknown, str) or unknown not in ("error", "randomise"):
-            raise ArgumentError("unknown must be 'error' or 'randomise'")
-        self.unknown = unknown
-        self.values, self.kind = _canonical(values)
-        self.size = len(self.values)
-        self.digest = _digest(self.values, self.kind)
-        self._index: dict[Any, int] | None = None
-        self.arrow: dict[Any, Any] = {}  # the values as Arrow arrays, by type; `columns` fills it
-        self.null_code = None if self.kind == "range" else self.index.get(None)
-        self.other = None
-        self.other_code = None
-        if other is not None:
-            if unknown == "randomise":
-                raise DomainError("other= and unknown='randomise' are two answers to one question; give one of them")
-            self.other_code = self.code_of(other)
-            if self.other_code is None:
-                raise DomainError("other= must be one of the values of the domain")
-            self.other = self.values[self.other_code]
+        settled, kind = canonical(values)
+        self._settle(settled, kind, values_digest(settled, kind), unknown, other)
 
     @classmethod
     def range(cls, k: int, *, unknown: Literal["error", "randomise"] = "error", other: Value = None) -> Domain:
@@ -155,41 +126,123 @@ class Domain:
         return cls(range(int(k)), unknown=unknown, other=other)
 
     @classmethod
+    def bins(
+        cls,
+        edges: Sequence[float],
+        labels: Sequence[str] | None = None,
+        *,
+        null: bool = False,
+        unknown: Literal["error", "randomise"] = "error",
+        other: str | None = None,
+    ) -> Domain:
+        """Declare public cut points of a numeric column.
+
+        Parameters
+        ----------
+        edges : list or tuple of int or float
+            Finite and strictly growing; k + 1 of them make k bins. Bin i holds e_i <= x < e_{i+1}, the last one its upper
+            edge too. Never quantiles of the data: those are private.
+        labels : list or tuple of str, optional
+            Names of the bins; by default their intervals, ``"[0, 10)"``.
+        null : bool, default False
+            Whether null is a category, the last one. NaN is a null. Otherwise both are unknown, as is every number before
+            the first and after the last edge, infinities included.
+        unknown, other
+            As for `Domain`; `other` is a label.
+
+        Returns
+        -------
+        Domain
+            Its values are the labels, and None. It takes columns of integers or floats; `decode` and every sanitised column
+            hold labels: text for numpy (objects with None if null is a category), a dictionary of text for Arrow.
+
+        Raises
+        ------
+        ArgumentTypeError
+            For an array, Series or column: it is private data.
+        DomainError
+
+        Notes
+        -----
+        Comparisons are exact: of integers of 64 bits too.
+
+        Examples
+        --------
+        >>> ages = Domain.bins([0, 18, 65, 120])
+        >>> ages.values
+        ('[0, 18)', '[18, 65)', '[65, 120]')
+        >>> ages.encode(np.array([17.9, 18.0, 120.0]))
+        array([0, 1, 2], dtype=uint8)
+        """
+        if not isinstance(null, bool):
+            raise ArgumentTypeError("null must be True or False")
+        cuts = check_edges(edges)
+        values: tuple[Value, ...] = bin_labels(cuts, labels) + ((None,) if null else ())
+        domain = cls.__new__(cls)
+        domain._settle(values, "bins", bins_digest(cuts, values), unknown, other, edges=cuts)
+        return domain
+
+    @classmethod
+    def product(
+        cls,
+        *parts: Any,
+        only: Sequence[tuple[Any, ...]] | None = None,
+        unknown: Literal["error", "randomise"] = "error",
+        other: tuple[Any, ...] | None = None,
+    ) -> Domain:
+        """Declare the joint alphabet of several columns.
+
+        Parameters
+        ----------
+        *parts : Domain, or what `Domain` takes
+            The alphabets of the columns, two or more; the last one runs fastest. A part may have its own ``other=``;
+            ``unknown="randomise"`` is for the product to say.
+        only : list of tuple, optional
+            The cells that are possible, one value a part; impossible ones then cost nothing. Codes are positions in it.
+        unknown, other
+            As for `Domain`; `other` is a tuple. A cell is unknown if one of its values is, or if `only` does not list it.
+
+        Returns
+        -------
+        Domain
+            Its values are tuples. `encode` takes, and `decode` returns, a tuple of columns.
+
+        Raises
+        ------
+        ArgumentTypeError, DomainError
+
+        Examples
+        --------
+        >>> seats = Domain.product(["front", "back"], [1, 2, 3], only=[("front", 1), ("back", 2), ("back", 3)])
+        >>> seats.size
+        3
+        >>> seats.encode((np.array(["back", "front"]), np.array([3, 1])))
+        array([2, 0], dtype=uint8)
+        """
+        domains = tuple(cls.of(part) for part in parts)
+        if len(domains) < 2:
+            raise DomainError("a product needs two domains or more")
+        if any(part.kind == "product" for part in domains):
+            raise DomainError("a part of a product is no product; list all columns side by side")
+        if any(part.unknown == "randomise" for part in domains):
+            raise DomainError("unknown='randomise' belongs to the whole product, not to one of its parts")
+        if only is not None and not isinstance(only, (list, tuple)):
+            raise ArgumentTypeError("only= is a list of tuples, one value a column: what is possible is public knowledge")
+        domain = cls.__new__(cls)
+        domain.kind, domain.parts = "product", domains
+        listed = None if only is None else [domain._cell(cell) for cell in only]
+        if listed is not None and None in listed:
+            raise DomainError("every entry of only= is a tuple with one value of each part")
+        cells = Cells(tuple(part.size for part in domains), cast("list[tuple[int, ...]] | None", listed))
+        values = CellValues(cells, [part.values for part in domains])
+        digest = cells.digest([part.digest for part in domains])
+        domain._settle(values, "product", digest, unknown, other, parts=domains, cells=cells)
+        return domain
+
+    @classmethod
     def of(cls, values: Any) -> Domain:
         """Return `values` if it is a domain, else the domain that `values` declares."""
         return values if isinstance(values, Domain) else cls(values)
-
-    def without_other(self) -> Domain:
-        """Return the same values, with no category that takes the place of those outside."""
-        return Domain(self.values)
-
-    @property
-    def index(self) -> dict[Any, int]:
-        """Code of every value, for a domain that is not a range."""
-        if self._index is None:
-            self._index = {value: code for code, value in enumerate(self.values)}
-        return self._index
-
-    def code_of(self, value: Any) -> int | None:
-        """Code of one value, or None outside the domain; True is not 1 and 1.0 is not 1, an Enum member is its value."""
-        value = _plain(value)
-        if value is None:
-            return self.null_code
-        if _KINDS.get(type(value)) != ("int" if self.kind == "range" else self.kind):
-            return None
-        if self.kind == "range":
-            return cast(int, value) if 0 <= cast(int, value) < self.size else None
-        return self.index.get(value)
-
-    @property
-    def rule(self) -> str:
-        """What becomes of a value outside the domain; part of a mechanism's digest, so that two rules never share noise."""
-        return self.unknown if self.other_code is None else f"other {self.other_code}"
-
-    @property
-    def outside_code(self) -> int:
-        """Code that a value outside the domain is encoded to: that of `other`, else k."""
-        return self.size if self.other_code is None else self.other_code
 
     def encode(self, column: Any, *, name: str | None = None) -> NDArray[Any]:
         """Turn a column of values into codes.
@@ -197,7 +250,8 @@ class Domain:
         Parameters
         ----------
         column : ndarray, pyarrow Array or ChunkedArray, shape (n_rows,)
-            Values of the domain; integer, text, boolean, bytes or dictionary type.
+            Values of the domain; integer, text, boolean, bytes or dictionary type. Numbers for bins; for a product a tuple
+            of columns, one a part.
         name : str, optional
             Name of the column, for error texts.
 
@@ -242,7 +296,8 @@ class Domain:
         codes : ndarray of unsigned integers, shape (n_rows,)
             Each below `size`.
         like : ndarray, pyarrow Array or ChunkedArray
-            Gives container and type; of a chunked column also the chunk lengths, where it has as many rows.
+            Gives container and type; of a chunked column also the chunk lengths, where it has as many rows. Numbers for bins,
+            whose labels are returned; a tuple of columns for a product.
 
         Returns
         -------
@@ -269,130 +324,14 @@ class Domain:
         # a copy: the column may keep this memory, and the caller goes on writing to theirs
         return adapter.rebuild(np.array(codes, adapter.code_type, order="C"))
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Domain):
-            return NotImplemented
-        same_rules = (self.unknown, self.other_code) == (other.unknown, other.other_code)
-        return self.digest == other.digest and same_rules
-
-    def __hash__(self) -> int:
-        return hash((self.digest, self.unknown, self.other_code))
-
-    def __len__(self) -> int:
-        return self.size
-
-    def __repr__(self) -> str:
-        shown = repr(self.values) if self.kind == "range" else f"[{', '.join(map(repr, self.values[:4]))}"
-        if self.kind != "range":
-            shown += f", … {self.size - 4} more]" if self.size > 4 else "]"
-        return f"Domain({shown})"
-
 
 def outside_text(name: Any) -> str:
     """Text for a value outside the domain: the column and the rule, never the value, its place or how many."""
-    column = "the column" if name is None else f"column {name!r}"
+    if isinstance(name, tuple):
+        column = f"columns {', '.join(map(repr, name))}: a row holds"
+    else:
+        column = ("the column" if name is None else f"column {name!r}") + " holds"
     return (
-        f"{column} holds a value outside its domain, and unknown='error'; run `dpfast check` to see which, "
+        f"{column} a value outside its domain, and unknown='error'; run `dpfast check` to see which, "
         "then add it to the domain or declare unknown='randomise' or other="
     )
-
-
-def _canonical(values: Sequence[Value] | range) -> tuple[tuple[Value, ...] | range, Kind]:
-    """Check values and settle their kind; a list equal to 0 .. k-1 is the range."""
-    try:
-        size = len(values)
-    except OverflowError:  # a range of 2^63 values and more
-        size = SIZE_MAX + 1
-    if size == 0:
-        raise DomainError("a domain needs at least one value")
-    if size > SIZE_MAX:
-        raise DomainError("a domain has at most 2**31 values")
-    if isinstance(values, range):
-        return (values, "range") if values == range(size) else _canonical(list(values))
-    plain = [_plain(v) for v in values]
-    kinds = {_KINDS.get(type(v)) for v in plain if v is not None}
-    if None in kinds:
-        raise DomainError("domain values must be text, integers, booleans, bytes or None; for numbers, cut them into bins first")
-    if len(kinds) > 1:
-        raise DomainError("domain values must be of one kind (and None): a column holds one type")
-    if not kinds:
-        raise DomainError("a domain needs at least one value that is not None")
-    if len(set(plain)) != size:
-        raise DomainError("a domain lists each value once; some value is repeated")
-    kind = cast(Kind, kinds.pop())
-    if kind == "int":
-        if plain == list(range(size)):
-            return range(size), "range"
-        if not all(v is None or -(1 << 63) <= cast(int, v) < 1 << 64 for v in plain):
-            raise DomainError("integer values must fit 64 bits")
-    if kind == "text" and not all(v is None or _is_unicode(cast(str, v)) for v in plain):
-        raise DomainError("a text of the domain is not valid Unicode")
-    return tuple(plain), kind
-
-
-def _plain(value: Any) -> Any:
-    """The Python value of a numpy scalar or Enum member; anything else as it is, durations included: they are no integers."""
-    if isinstance(value, enum.Enum):
-        value = value.value
-    is_scalar = isinstance(value, (np.str_, np.bytes_, np.bool_, np.integer)) and not isinstance(value, np.timedelta64)
-    return value.item() if is_scalar else value
-
-
-def _is_unicode(text: str) -> bool:
-    """Whether a text can be written down: halves of a surrogate pair cannot."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _digest(values: tuple[Value, ...] | range, kind: Kind) -> bytes:
-    state = hashlib.blake2b(digest_size=32, person=b"dpfast/domain/1")
-    if kind == "range":
-        _update(state, b"r", str(len(values)).encode())
-        return state.digest()
-    for value in values:
-        if value is None:
-            payload = b""
-        elif isinstance(value, bool):
-            payload = b"1" if value else b"0"
-        elif isinstance(value, int):
-            payload = str(value).encode()
-        else:
-            payload = value.encode() if isinstance(value, str) else value
-        _update(state, _TAGS[type(value)], payload)
-    return state.digest()
-
-
-def _update(state: hashlib.blake2b, tag: bytes, payload: bytes) -> None:
-    state.update(tag + len(payload).to_bytes(8, "little") + payload)
-
-
-def _read(path: Path) -> list[Value]:
-    """Values of a domain file: a JSON list, or one text a line with nothing stripped but the line end."""
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise FileError(f"domain file '{path}' is not UTF-8 text") from None
-    except OSError as error:
-        raise FileError(f"cannot read domain file '{path}': {error.strerror}") from None
-    except ValueError:  # a NUL in the path
-        raise FileError("the path of a domain file holds a NUL character") from None
-    if path.suffix.lower() != ".json":
-        lines = text.split("\n")
-        if lines[-1] == "":
-            lines.pop()
-        lines = [line.removesuffix("\r") for line in lines]
-        if "" in lines:
-            raise DomainError(f"domain file '{path}' has an empty line; use a .json file to declare the empty text")
-        return list(lines)
-    try:
-        values = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise DomainError(f"domain file '{path}' is not JSON: {error.msg} in line {error.lineno}") from None
-    except (ValueError, RecursionError):  # an integer of thousands of digits; brackets within brackets
-        raise DomainError(f"domain file '{path}' must hold one JSON list of texts, integers, booleans or null") from None
-    if not isinstance(values, list):
-        raise DomainError(f"domain file '{path}' must hold one JSON list")
-    return values

@@ -27,6 +27,7 @@ class Mechanism(ABC):
     """A mechanism that answers each row of a column on its own, from one word and integers."""
 
     domain: Domain
+    delta: float = 0.0  # what was asked for; mechanisms that know no delta keep this one
 
     @property
     @abstractmethod
@@ -37,6 +38,22 @@ class Mechanism(ABC):
     @abstractmethod
     def digest(self) -> bytes:
         """32 bytes that identify the mechanism; noise is bound to them."""
+
+    @abstractmethod
+    def epsilon_at(self, delta: float = 0.0) -> float:
+        """Return the smallest epsilon that the integer table satisfies at `delta`, rounded up."""
+
+    @abstractmethod
+    def delta_at(self, epsilon: float) -> float:
+        """Return the smallest delta that the integer table satisfies at `epsilon`, rounded up."""
+
+    @abstractmethod
+    def expected_changes(self, n_rows: int) -> float:
+        """Return the expected number of rows whose category changes."""
+
+    @abstractmethod
+    def certificate(self) -> dict[str, Any]:
+        """Return what anyone needs to check the privacy of this mechanism, without data: a dict fit for JSON."""
 
     @abstractmethod
     def estimate_counts(

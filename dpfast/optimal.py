@@ -98,8 +98,8 @@ def optimal_response(
     Notes
     -----
     **Privacy guarantee.** Neighbours: ``replace_one``, n public; unit: a row. Whatever the solver returns is mixed with its
-    average row, which is private at any budget, until the integer table meets (epsilon, delta) exactly; the part mixed in is about
-    1e-9. `loss` is that of the table.
+    average row, which is private at any budget, until the integer table meets (epsilon, delta) exactly; the part mixed in is
+    about 1e-9. `loss` is that of the table.
     **Method.** Minimise the loss subject to rows that sum to 1 and P[i, x] <= e^epsilon P[j, x] + s[i, j, x] with
     sum_x s[i, j, x] <= delta. At delta = 0 that is l[x] <= P[i, x] <= e^epsilon l[x]: 2 k^2 rows and not k^3. Permutations of the
     categories that leave loss and prior as they are leave some optimum as it is, so entries that they carry into each other

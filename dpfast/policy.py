@@ -17,24 +17,25 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from dpfast._parquet import BATCH_ROWS, ParquetSource
-from dpfast._policy_figures import Check, ColumnPlan, check_batches, plan_column
-from dpfast._policy_plan import Rule, check_rule, id_columns, id_names, planned_schema, policy_digest
+from dpfast._policy_check import Check, check_source
+from dpfast._policy_figures import ColumnPlan, plan_column
+from dpfast._policy_groups import Group, Rule, Sanitiser, check_rules
+from dpfast._policy_plan import id_columns, id_names, planned_schema, policy_digest
 from dpfast._policy_toml import read_policy_file
+from dpfast._policy_totals import certificate, described, row_privacy
 from dpfast._rounding import integer
 from dpfast._schema import bare_column
 from dpfast.errors import ArgumentTypeError, PolicyError
 from dpfast.ids import prepare_ids
-from dpfast.privacy import Privacy, check_delta, sum_up, times_up
+from dpfast.mechanism import Mechanism
+from dpfast.privacy import Privacy, check_delta
 from dpfast.randomness import Stream
-from dpfast.response import RandomisedResponse
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Check", "ColumnPlan", "Policy"]
+__all__ = ["Check", "ColumnPlan", "Group", "Policy"]
 
-CERTIFICATE_FORMAT = 1
 UNLISTED = ("error", "public", "drop")
 
 
@@ -43,17 +44,24 @@ class Policy:
 
     Parameters
     ----------
-    columns : mapping of str to RandomisedResponse, "public" or "drop"
+    columns : mapping of str to mechanism, Stratified, "public" or "drop"
         ``"public"`` columns pass through unchanged, ``"drop"`` columns are left out.
+    joint : mapping of tuple of str to mechanism or Stratified
+        Columns that are answered together, as one cell of a `Domain.product` in the order of the tuple. Each comes out with its
+        own type and declared domain.
     unlisted : {"error", "public", "drop"}
-        What happens to a column of the table that `columns` does not name.
+        What happens to a column of the table that neither names.
+    rows_per_person : int
+        Number of rows that one person may own, for the figures of `privacy`; the caller vouches for it.
 
     Attributes
     ----------
-    columns : mapping
+    columns, joint : mapping
         The rules, read-only.
-    unlisted : str
+    unlisted, rows_per_person
         As given.
+    groups : tuple of Group
+        What is sanitised: single columns and joint groups, each with its rule.
     digest : bytes
         32 bytes that identify the policy: names, rules, mechanisms; not the order of the columns.
 
@@ -76,23 +84,28 @@ class Policy:
     1.0
     """
 
-    __slots__ = ("columns", "digest", "unlisted")
+    __slots__ = ("columns", "digest", "groups", "joint", "rows_per_person", "unlisted")
 
     columns: Mapping[str, Rule]
+    joint: Mapping[tuple[str, ...], Sanitiser]
     digest: bytes
 
-    def __init__(self, columns: Mapping[str, Rule], *, unlisted: str = "error") -> None:
-        if not isinstance(columns, Mapping):
-            raise PolicyError('columns must be a mapping from names to mechanisms, "public" or "drop"')
-        if not columns:
-            raise PolicyError("the policy names no column")
+    def __init__(
+        self,
+        columns: Mapping[str, Rule],
+        *,
+        joint: Mapping[tuple[str, ...], Sanitiser] = MappingProxyType({}),
+        unlisted: str = "error",
+        rows_per_person: int = 1,
+    ) -> None:
         if unlisted not in UNLISTED:
             raise PolicyError(f"unlisted must be one of {', '.join(map(repr, UNLISTED))}")
-        for name, rule in columns.items():
-            check_rule(name, rule)
+        self.groups = check_rules(columns, joint, unlisted)
         self.columns = MappingProxyType(dict(columns))
+        self.joint = MappingProxyType(dict(joint))
         self.unlisted = unlisted
-        self.digest = policy_digest(self.columns, unlisted)
+        self.rows_per_person = integer(rows_per_person, "rows_per_person", minimum=1)
+        self.digest = policy_digest(self.columns, self.groups, unlisted, self.rows_per_person)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Policy:
@@ -101,10 +114,10 @@ class Policy:
         Parameters
         ----------
         path : str or path-like
-            The file. It holds ``version = 1``, optionally ``unlisted``, and a table ``[columns.NAME]`` for each column:
-            either ``use = "public"`` or ``"drop"``, or ``epsilon``, ``domain`` (a list, or the path of a file, relative
-            to the policy) and optionally ``mechanism``, ``delta``, ``null`` (true makes null the last value of the
-            domain), ``unknown`` and ``other``.
+            The file. It holds ``version = 1``, optionally ``unlisted`` and ``rows_per_person``, a table ``[columns.NAME]`` for
+            each column and ``[[joint]]`` for each group of ``columns``. A table has either ``use = "public"`` or ``"drop"``, or
+            ``domain`` (a list, or the path of a file, relative to the policy) or ``edges``, and the keys of a mechanism:
+            ``epsilon``, ``delta``; ``policy.schema.json`` in the package lists all.
 
         Returns
         -------
@@ -113,9 +126,8 @@ class Policy:
         Raises
         ------
         FileError
-            If the file cannot be read.
         PolicyError
-            If something in it is missing, misspelt or out of range; the text names the column and the key.
+            If something in it is missing, misspelt or out of range; the text names the line, the column and the key.
 
         Examples
         --------
@@ -125,37 +137,47 @@ class Policy:
         >>> Policy.load(path)
         Policy({'smoker': RandomisedResponse of 2 values, epsilon=1.0}, unlisted='error')
         """
-        columns, unlisted = read_policy_file(path)
-        return cls(columns, unlisted=unlisted)
+        return cls(**read_policy_file(path))
 
     @property
-    def mechanisms(self) -> dict[str, RandomisedResponse]:
-        """The sanitised columns and their mechanisms."""
-        return {name: rule for name, rule in self.columns.items() if isinstance(rule, RandomisedResponse)}
+    def mechanisms(self) -> dict[str, Mechanism]:
+        """The columns that are sanitised by one mechanism of their own, and these."""
+        return {name: rule for name, rule in self.columns.items() if isinstance(rule, Mechanism)}
+
+    @property
+    def sanitised(self) -> frozenset[str]:
+        """Names of all columns that are sanitised, alone, by strata or jointly."""
+        return frozenset(name for group in self.groups for name in group.names)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _remade, (dict(self.columns), self.unlisted)
+        return _remade, (dict(self.columns), dict(self.joint), self.unlisted, self.rows_per_person)
 
     def __repr__(self) -> str:
-        rules = ", ".join(f"{name!r}: {_described(rule)}" for name, rule in self.columns.items())
-        return f"Policy({{{rules}}}, unlisted={self.unlisted!r})"
+        shown = [f"{{{described(self.columns)}}}"]
+        if self.joint:
+            shown.append(f"joint={{{described(self.joint)}}}")
+        shown.append(f"unlisted={self.unlisted!r}")
+        if self.rows_per_person != 1:
+            shown.append(f"rows_per_person={self.rows_per_person}")
+        return f"Policy({', '.join(shown)})"
 
-    def privacy(self, delta: float = 0.0, *, rows_per_person: int = 1) -> Privacy:
-        """Return what the release of a whole row costs, by basic composition, rounded up.
+    def privacy(self, delta: float = 0.0, *, rows_per_person: int | None = None) -> Privacy:
+        """Return what the release of a whole row costs, all its columns together, by basic composition, rounded up.
 
         Parameters
         ----------
         delta : float
             The largest delta to be stated, in [0, 1).
-        rows_per_person : int
-            Number of rows that one person may own; the caller vouches for it.
+        rows_per_person : int, optional
+            Number of rows that one person may own; the caller vouches for it. Default: that of the policy.
 
         Returns
         -------
         Privacy
             Let D be the sum of the deltas that the columns ask for, times `rows_per_person`. If D <= `delta`: the sum of
             the columns' epsilons at their deltas, and D. Otherwise the sum of their pure epsilons, and delta 0. Epsilon
-            is multiplied by `rows_per_person`. Neighbours are ``replace_one``.
+            is multiplied by `rows_per_person`. A joint group counts once, a stratified column as its worst stratum.
+            Neighbours are ``replace_one``.
 
         Raises
         ------
@@ -169,61 +191,67 @@ class Policy:
 
         Examples
         --------
+        >>> from dpfast import RandomisedResponse
         >>> policy = Policy({"smoker": RandomisedResponse(["no", "yes"], epsilon=1.0)})
         >>> policy.privacy(rows_per_person=3).epsilon
         3.0
         """
         delta = check_delta(delta)
-        rows = integer(rows_per_person, "rows_per_person", minimum=1)
-        mechanisms = self.mechanisms.values()
-        asked = self._asked_delta(rows)
-        if asked <= delta:
-            epsilon = sum_up(mechanism.epsilon_at(mechanism.delta) for mechanism in mechanisms)
-        else:
-            epsilon, asked = sum_up(mechanism.epsilon_at(0.0) for mechanism in mechanisms), 0.0
-        return Privacy(times_up(epsilon, rows), asked, "replace_one", rows)
+        return row_privacy(self.groups, delta, self._rows(rows_per_person))
 
-    def _asked_delta(self, rows_per_person: int) -> float:
-        return times_up(sum_up(mechanism.delta for mechanism in self.mechanisms.values()), rows_per_person)
+    def attribute_privacy(self, delta: float = 0.0) -> Privacy:
+        """Return what one *attribute* of one row costs: much weaker than `privacy`, and not a statement about a person.
 
-    def certificate(self, *, rows_per_person: int = 1) -> dict[str, Any]:
+        Parameters
+        ----------
+        delta : float
+            The delta to be stated, in [0, 1).
+
+        Returns
+        -------
+        Privacy
+            The largest epsilon of a column, or joint group, at `delta`, rounded up. It compares tables that differ in one
+            column of one row, all else about that row being equal and known.
+
+        Examples
+        --------
+        >>> from dpfast import RandomisedResponse
+        >>> smoker, sex = (RandomisedResponse(["a", "b"], epsilon=epsilon) for epsilon in (1.0, 0.5))
+        >>> Policy({"smoker": smoker, "sex": sex}).attribute_privacy().epsilon
+        1.0
+        """
+        delta = check_delta(delta)
+        return Privacy(max((group.rule.epsilon_at(delta) for group in self.groups), default=0.0), delta)
+
+    def _rows(self, rows_per_person: int | None) -> int:
+        return self.rows_per_person if rows_per_person is None else integer(rows_per_person, "rows_per_person", minimum=1)
+
+    def certificate(self, *, rows_per_person: int | None = None) -> dict[str, Any]:
         """Return what a reader of the release may know about how it was made.
 
         Parameters
         ----------
-        rows_per_person : int
-            Number of rows that one person may own; the caller vouches for it.
+        rows_per_person : int, optional
+            As for `privacy`.
 
         Returns
         -------
         dict
-            Ready for JSON: format version, each sanitised column's mechanism, the public columns, the digest of the
-            policy, neighbours, unit, `rows_per_person`, and the realised epsilon and delta. Doubles are written in
-            hexadecimal, so that nothing is lost. No time, path or count; nothing that depends on data.
+            Ready for JSON: format version, mechanisms of columns and joint groups, public columns, digest of the policy,
+            neighbours, unit, `rows_per_person`, realised epsilon and delta. Doubles are written in hexadecimal, so that
+            nothing is lost. No time, path or count; nothing that depends on data.
 
         Examples
         --------
+        >>> from dpfast import RandomisedResponse
         >>> Policy({"smoker": RandomisedResponse(["no", "yes"], epsilon=1.0)}).certificate()["epsilon"]
         '0x1.0000000000000p+0'
         """
-        asked = self._asked_delta(integer(rows_per_person, "rows_per_person", minimum=1))
-        # Deltas that add up to 1 state nothing; the pure epsilon then does.
-        realised = self.privacy(asked if asked < 1.0 else 0.0, rows_per_person=rows_per_person)
-        return {
-            "format": CERTIFICATE_FORMAT,
-            "policy": self.digest.hex(),
-            "columns": {name: mechanism.certificate() for name, mechanism in self.mechanisms.items()},
-            "public": sorted(name for name, rule in self.columns.items() if rule == "public"),
-            "unlisted": self.unlisted,
-            "neighbours": realised.neighbours,
-            "unit": "row",
-            "rows_per_person": realised.rows_per_person,
-            "epsilon": realised.epsilon.hex(),
-            "delta": realised.delta.hex(),
-        }
+        stated = certificate(self.columns, self.groups, self._rows(rows_per_person))
+        return {**stated, "policy": self.digest.hex(), "unlisted": self.unlisted}
 
     def describe(self, rows: int | None = None) -> list[ColumnPlan]:
-        """Return the figures of each sanitised column, without data.
+        """Return the figures of each sanitised column or joint group, without data.
 
         Parameters
         ----------
@@ -233,21 +261,17 @@ class Policy:
         Returns
         -------
         list of ColumnPlan
-            In the order of the policy.
-
-        Raises
-        ------
-        ArgumentError, ArgumentTypeError
-            If `rows` is not a positive integer.
+            In the order of the policy, joint groups last.
 
         Examples
         --------
+        >>> from dpfast import RandomisedResponse
         >>> [plan] = Policy({"smoker": RandomisedResponse(["no", "yes"], epsilon=1.0)}).describe(10_000)
         >>> round(plan.keep_probability, 4), round(plan.standard_error, 4)
         (0.7311, 0.0096)
         """
         n = None if rows is None else integer(rows, "rows", minimum=1)
-        return [plan_column(name, mechanism, n) for name, mechanism in self.mechanisms.items()]
+        return [plan_column(group, n) for group in self.groups]
 
     def plan_schema(self, schema: pa.Schema) -> pa.Schema:
         """Return the schema of the sanitised table, or say why the policy does not fit.
@@ -268,13 +292,9 @@ class Policy:
             If a column of the policy is missing, one of the table is not listed (``unlisted="error"``), a name is
             repeated, no column would be left, or a column declared non-null has null in its domain.
         ArgumentTypeError
-            If the type of a column does not fit the domain of its mechanism.
+            If the type of a column does not fit the domain of its mechanism, or that of a public one the strata by it.
         """
-        return planned_schema(self.columns, self.unlisted, schema)
-
-    def rule(self, name: str) -> Rule:
-        """Return the rule of a column that a table has: a mechanism, ``"public"`` or ``"drop"``."""
-        return self.columns.get(name, self.unlisted)
+        return planned_schema(self.columns, self.groups, self.unlisted, schema)
 
     def sanitise(
         self,
@@ -289,7 +309,6 @@ class Policy:
         Parameters
         ----------
         table : pyarrow.Table or pyarrow.RecordBatch
-            Not modified.
         rng : Stream, optional
             Default: one fresh stream for the whole call.
         ids : str, tuple of str, or column, optional
@@ -322,6 +341,7 @@ class Policy:
         Examples
         --------
         >>> import pyarrow as pa
+        >>> from dpfast import RandomisedResponse
         >>> policy = Policy({"smoker": RandomisedResponse(["no", "yes"], epsilon=1.0), "name": "drop"})
         >>> table = pa.table({"name": ["Ann", "Bob"], "smoker": ["no", "yes"]})
         >>> policy.sanitise(table, rng=Stream.insecure(1)).column_names
@@ -333,19 +353,15 @@ class Policy:
             raise ArgumentTypeError("table must be a pyarrow Table or RecordBatch (see pyarrow.Table.from_pandas)")
         schema = self.plan_schema(table.schema)
         if isinstance(ids, str) or (isinstance(ids, tuple) and all(isinstance(part, str) for part in ids)):
-            ids = id_columns(table, id_names(self, ids, table.schema.names))
+            ids = id_columns(table, id_names(self.sanitised, ids, table.schema.names))
         if ids is not None:
             ids = prepare_ids(ids, table.num_rows)
         rng = Stream() if rng is None else rng
-        return type(table).from_arrays(
-            [self._sanitised(table.column(name), name, rng, ids, threads) for name in schema.names], schema=schema
-        )
-
-    def _sanitised(self, column: Any, name: str, rng: Stream, ids: Any, threads: int | None) -> Any:
-        rule = self.rule(name)
-        if not isinstance(rule, RandomisedResponse):
-            return bare_column(column)
-        return rule.sanitise(column, rng=rng, ids=ids, column_name=name, threads=threads)
+        columns = {name: bare_column(table.column(name)) for name in schema.names}
+        for group in self.groups:
+            by = None if group.by is None else table.column(group.by)
+            columns |= group.sanitise(table.column, rng=rng, ids=ids, threads=threads, by=by)
+        return type(table).from_arrays(list(columns.values()), schema=schema)
 
     def check(self, source: pa.Table | pa.RecordBatch | str | os.PathLike[str]) -> Check:
         """Read everything and list the values outside their domains. For the operator's eyes only.
@@ -358,7 +374,7 @@ class Policy:
         Returns
         -------
         Check
-            Private: it holds values of the data and where they stand.
+            Private: it holds values of the data and where they stand; joint cells and strata without a mechanism included.
 
         Raises
         ------
@@ -370,31 +386,14 @@ class Policy:
         Examples
         --------
         >>> import pyarrow as pa
+        >>> from dpfast import RandomisedResponse
         >>> policy = Policy({"smoker": RandomisedResponse(["no", "yes"], epsilon=1.0)})
         >>> policy.check(pa.table({"smoker": ["no", "Yes", "Yes"]})).findings
         (('smoker', 'Yes', 1, 2),)
         """
-        import pyarrow as pa
-
-        if isinstance(source, pa.RecordBatch):
-            source = pa.Table.from_batches([source])
-        if isinstance(source, pa.Table):
-            self.plan_schema(source.schema)
-            return check_batches(self.mechanisms, source.to_batches(BATCH_ROWS))
-        if not isinstance(source, str | os.PathLike):
-            raise ArgumentTypeError("source must be a pyarrow Table or RecordBatch, or the path of a Parquet file")
-        with ParquetSource(source) as file:
-            self.plan_schema(file.schema)
-            return check_batches(self.mechanisms, file.batches(self.mechanisms, dictionaries=self.mechanisms))
+        return check_source(self.groups, self.plan_schema, source)
 
 
-def _described(rule: Rule) -> str:
-    if isinstance(rule, str):
-        return repr(rule)
-    delta = f", delta={rule.delta!r}" if rule.delta else ""
-    return f"RandomisedResponse of {rule.domain.size} values, epsilon={rule.epsilon!r}{delta}"
-
-
-def _remade(columns: dict[str, Rule], unlisted: str) -> Policy:
+def _remade(columns: dict[str, Rule], joint: dict[tuple[str, ...], Sanitiser], unlisted: str, rows_per_person: int) -> Policy:
     """Make a policy from its pickled parts; a read-only mapping has no pickled form."""
-    return Policy(columns, unlisted=unlisted)
+    return Policy(columns, joint=joint, unlisted=unlisted, rows_per_person=rows_per_person)

@@ -126,8 +126,7 @@ def _by_id(
 
 def count_codes(domain: Domain, column: Any, name: Any = None) -> NDArray[np.int64]:
     """How often each category occurs in a sanitised column."""
-    if domain.other is not None:
-        domain = domain.without_other()  # an answer is a value of the domain: none is taken for another
+    domain = domain.answers  # an answer is a value of the domain: none is taken for another
     adapter = adapt(domain, column, name)
     counts = np.zeros(domain.size + 1, np.int64)
     scratch = np.empty(min(TILE_ROWS, adapter.n_rows), adapter.code_type)

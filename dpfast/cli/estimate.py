@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import argparse
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dpfast.cli._output import add_json, add_policy, print_json, print_table, printable, share
 from dpfast.errors import CorruptDataError, PolicyError
 
 if TYPE_CHECKING:
     import numpy as np
+    import pyarrow as pa
     from numpy.typing import NDArray
 
     from dpfast._parquet import ParquetSource
-    from dpfast.policy import Policy
+    from dpfast.mechanism import Mechanism
+    from dpfast.policy import Group, Policy
 
 __all__ = ["add_verbs"]
 
@@ -52,10 +55,9 @@ def _estimate(options: argparse.Namespace) -> int:
         counts = _counts(policy, file)
         n_rows = file.rows
     columns = {
-        name: policy.mechanisms[name].estimate_counts(of_values, confidence=options.confidence)
-        for name, of_values in counts.items()
+        part.label: part.mechanism.estimate_counts(of_values, confidence=options.confidence) for part, of_values in counts.items()
     }
-    shares = {name: of_values / max(n_rows, 1) for name, of_values in counts.items()}
+    shares = {part.label: of_values / max(of_values.sum(), 1) for part, of_values in counts.items()}
     if options.json:
         print_json(
             {
@@ -81,27 +83,69 @@ def _estimate(options: argparse.Namespace) -> int:
         print_table(
             [name, "sanitised", "estimated", "error", f"{100 * options.confidence:g} % interval"],
             [
-                (printable(value), share(seen), share(true), share(error), f"{share(low)} to {share(high)}")
+                (_shown(value), share(seen), share(true), share(error), f"{share(low)} to {share(high)}")
                 for value, seen, true, error, (low, high) in figures
             ],
         )
     return 0
 
 
-def _counts(policy: Policy, file: ParquetSource) -> dict[str, NDArray[np.int64]]:
+def _shown(value: object) -> str:
+    return ", ".join(map(printable, value)) if isinstance(value, tuple) else printable(value)
+
+
+class _Part(NamedTuple):
+    """What is estimated on its own: a column, a joint group, or one stratum of them."""
+
+    label: str
+    group: Group
+    mechanism: Mechanism
+    stratum: int | None
+
+
+def _parts(policy: Policy) -> Iterator[_Part]:
+    from dpfast.stratified import Stratified
+
+    for group in policy.groups:
+        rule = group.rule
+        if not isinstance(rule, Stratified):
+            yield _Part(group.label, group, rule, None)
+            continue
+        for number, (value, mechanism) in enumerate(rule.strata):
+            shown = "other" if value is ... else printable(value)
+            yield _Part(f"{group.label} where {rule.by} is {shown}", group, mechanism, number)
+
+
+def _counts(policy: Policy, file: ParquetSource) -> dict[_Part, NDArray[np.int64]]:
     import numpy as np
 
     from dpfast.sanitise import count_codes
 
-    mechanisms = {name: mechanism for name, mechanism in policy.mechanisms.items()}
-    missing = [name for name in mechanisms if name not in file.schema.names]
+    counts = {part: np.zeros(part.mechanism.domain.size, np.int64) for part in _parts(policy)}
+    sanitised = [name for group in policy.groups for name in group.names]
+    needed = dict.fromkeys([*sanitised, *(group.by for group in policy.groups if group.by is not None)])
+    missing = [name for name in needed if name not in file.schema.names]
     if missing:
         raise PolicyError(f"the file has no column named {', '.join(map(repr, missing))}")
-    counts = {name: np.zeros(mechanism.domain.size, np.int64) for name, mechanism in mechanisms.items()}
-    for batch in file.batches(mechanisms, dictionaries=mechanisms):
-        for name, mechanism in mechanisms.items():
-            counts[name] += count_codes(mechanism.domain, batch.column(name), name)
-    return counts
+    for batch in file.batches(needed, dictionaries=sanitised):
+        for part in counts:
+            rows = _rows_of(part, batch)
+            columns = tuple(rows.column(name) for name in part.group.names)
+            column = columns if part.mechanism.domain.kind == "product" else columns[0]
+            counts[part] += count_codes(part.mechanism.domain, column, part.group.column)
+    # a stratum without rows says nothing
+    return {part: found for part, found in counts.items() if part.stratum is None or found.any()}
+
+
+def _rows_of(part: _Part, batch: pa.RecordBatch) -> pa.RecordBatch:
+    import pyarrow as pa
+
+    from dpfast.stratified import Stratified
+
+    rule = part.group.rule
+    if not isinstance(rule, Stratified):
+        return batch
+    return batch.filter(pa.array(rule.by_domain.encode(batch.column(rule.by)) == part.stratum))
 
 
 def _check_certificate(policy: Policy, file: ParquetSource) -> None:
@@ -113,10 +157,11 @@ def _check_certificate(policy: Policy, file: ParquetSource) -> None:
         warnings.warn("the file has no dpfast certificate; is it sanitised, and by this policy?", stacklevel=2)
         return
     try:
-        columns = json.loads(text)["columns"]
-        made = {name: (columns[name]["domain"], columns[name]["threshold"]) for name in columns}
-    except (ValueError, KeyError, TypeError):
+        certificate = json.loads(text)
+        made: dict[tuple[str, ...], Any] = {(name,): rule for name, rule in certificate["columns"].items()}
+        made |= {tuple(entry["columns"]): entry["mechanism"] for entry in certificate["joint"]}
+    except (ValueError, KeyError, TypeError, AttributeError):
         raise CorruptDataError("the dpfast certificate of the file is damaged") from None
-    for name, mechanism in policy.mechanisms.items():
-        if made.get(name) != (mechanism.domain.digest.hex(), mechanism.threshold):
-            raise PolicyError(f"column {name!r} of the file was not sanitised by the mechanism of this policy")
+    for group in policy.groups:
+        if made.get(group.names) != group.rule.certificate():
+            raise PolicyError(f"column {group.label!r} of the file was not sanitised by the mechanism of this policy")

@@ -65,13 +65,20 @@ def _check(options: argparse.Namespace) -> int:
         print("PRIVATE: values of the data outside their domains; do not publish or log this")
         print_table(
             ["column", "value", "first row", "rows"],
-            [(name, printable(value), str(row), str(count)) for name, value, row, count in check.findings],
+            [
+                (name if isinstance(name, str) else ", ".join(name), _shown(value), str(row), str(count))
+                for name, value, row, count in check.findings
+            ],
         )
     if check.ok:
         print("the policy fits the file")
         return 0
     print("the policy does not fit: add these values to the domains, or declare unknown or other")
     return 1
+
+
+def _shown(value: object) -> str:
+    return ", ".join(map(printable, value)) if isinstance(value, tuple) else printable(value)
 
 
 def _sanitise(options: argparse.Namespace) -> int:

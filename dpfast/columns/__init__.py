@@ -22,7 +22,15 @@ __all__ = ["ColumnAdapter", "adapt", "check_arrow_type", "output_arrow_type"]
 
 def adapt(domain: Domain, column: Any, name: Any) -> ColumnAdapter:
     """Return the adapter of a column; ArgumentTypeError where its type does not fit the domain. No value is read."""
+    if domain.kind == "product":
+        from dpfast.columns.joint import JointColumns
+
+        return JointColumns(domain, column, name, adapt)
     if isinstance(column, np.ndarray):
+        if domain.kind == "bins":
+            from dpfast.columns.bins import adapt_binned_array
+
+            return adapt_binned_array(domain, column, name)
         from dpfast.columns.array import adapt_array
 
         return adapt_array(domain, column, name)

@@ -48,7 +48,7 @@ def adapt_array(domain: Domain, column: NDArray[Any], name: Any) -> ArrayColumn:
     if kind == "b":
         return BooleanColumn(domain, column)
     end = "\0" if kind == "U" else b"\0"
-    if any(v.endswith(end) for v in domain.values):  # type: ignore[union-attr, arg-type]
+    if any(v.endswith(end) for v in domain.values):
         refuse(name, f"has dtype {column.dtype}, which drops the NULs that end a value of its domain; use pyarrow or objects")
     return TextColumn(domain, column)
 

@@ -21,6 +21,7 @@ from dpfast.columns.base import (
     output_arrow_type,
     refuse,
 )
+from dpfast.columns.bins import BinCodes
 from dpfast.errors import ArgumentTypeError
 
 if TYPE_CHECKING:
@@ -52,10 +53,11 @@ class ArrowColumn:
         self.dictionary = pa.types.is_dictionary(column.type)
         self.value_type = column.type.value_type if self.dictionary else column.type
         self.output_type = output_arrow_type(domain, column.type)
+        self.answers_in_dictionary = pa.types.is_dictionary(self.output_type)
         # a null, and a value outside the domain, when the domain says nothing else of them
         self.null = domain.outside_code if domain.null_code is None else domain.null_code
         self.code_type = code_type(domain.size)
-        if self.dictionary:
+        if self.answers_in_dictionary:
             # answers become the indices of the output without a copy when both have one width
             width = self.output_type.index_type.bit_width // 8
             self.code_type = max(self.code_type, np.dtype(f"u{width}"), key=lambda dtype: dtype.itemsize)
@@ -153,7 +155,10 @@ class ArrowColumn:
         if domain.kind in ("text", "bytes"):
             codes = self._find(array)
         else:
-            if domain.kind == "bool":
+            if domain.kind == "bins":
+                numbers = np.dtype(array.type.to_pandas_dtype())
+                codes = BinCodes(domain, numbers, self.code_type)(_values(array, numbers))
+            elif domain.kind == "bool":
                 two = [domain.index.get(value, domain.size) for value in (False, True)]
                 codes = np.array(two, self.code_type)[_values(array.cast(pa.uint8()), np.dtype(np.uint8))]
             else:
@@ -181,11 +186,11 @@ class ArrowColumn:
         else:
             mask = codes == null
             places = self._places_without_null(null)[codes]
-        if self.dictionary:
+        if self.answers_in_dictionary:
             wanted = self.output_type.index_type
             native = np.dtype(wanted.to_pandas_dtype())
             indices = places.view(native) if native.itemsize == places.itemsize else places.astype(native)
-            values = arrow_values(self.domain, self.value_type)
+            values = arrow_values(self.domain, self.output_type.value_type)
             return pa.DictionaryArray.from_arrays(
                 _array(indices, wanted, mask), values, ordered=self.output_type.ordered, safe=False
             )

@@ -89,6 +89,10 @@ def check_arrow_type(domain: Domain, column_type: pa.DataType, name: Any) -> Non
     import pyarrow.types as t
 
     value_type = column_type.value_type if t.is_dictionary(column_type) else column_type
+    if domain.kind == "bins":
+        if not (t.is_integer(value_type) or t.is_floating(value_type)):
+            refuse(name, f"has type {column_type}; bins take integers and floats")
+        return
     kind = _ARROW_KINDS[domain.kind]
     fits = {
         "text": t.is_string(value_type) or t.is_large_string(value_type) or value_type == pa.string_view(),
@@ -137,9 +141,14 @@ def arrow_values(domain: Domain, value_type: pa.DataType, *, null: bool = False)
 
 
 def output_arrow_type(domain: Domain, column_type: pa.DataType) -> pa.DataType:
-    """Type of the sanitised column: a dictionary gets the narrowest signed index that holds the domain; others are kept."""
+    """Type of the sanitised column: a dictionary gets the narrowest signed index that holds the domain; others are kept.
+
+    Bins become an ordered dictionary of their labels.
+    """
     import pyarrow as pa
 
+    if domain.kind == "bins":
+        column_type = pa.dictionary(pa.int8(), pa.string(), ordered=True)
     if not pa.types.is_dictionary(column_type):
         return column_type
     size = domain.size - (domain.null_code is not None)

@@ -23,7 +23,6 @@ from dpfast.etl.jobs import Background, writing
 from dpfast.ids import IdColumn, prepare_ids
 from dpfast.policy import Policy
 from dpfast.randomness import STREAM_VERSION, Stream
-from dpfast.response import RandomisedResponse
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -77,16 +76,19 @@ class FilePlan:
         import pyarrow as pa
 
         declared = policy.plan_schema(schema)
-        wanted = () if ids is None else id_names(policy, ids, schema.names)
+        wanted = () if ids is None else id_names(policy.sanitised, ids, schema.names)
+        domains = {name: part for group in policy.groups for name, part in zip(group.names, group.parts, strict=True)}
         stored, dictionaries = [], []
         for field in declared:
-            rule = policy.rule(field.name)
+            domain = domains.get(field.name)
             stored_type = plain_type(field.type)
-            if isinstance(rule, RandomisedResponse):
-                if (value_type := _dictionary_value_type(field.type)) is not None:
+            if domain is not None:
+                if domain.kind == "bins":  # numbers in, labels out: there is no text to be read as a dictionary
+                    stored_type = field.type
+                elif (value_type := _dictionary_value_type(field.type)) is not None:
                     dictionaries.append(field.name)
                     stored_type = pa.dictionary(pa.int32(), value_type)
-                stored_type = output_arrow_type(rule.domain, stored_type)
+                stored_type = output_arrow_type(domain, stored_type)
             stored.append(field.with_type(stored_type))
         texts = [name for name in dict.fromkeys([*declared.names, *wanted]) if _dictionary_value_type(schema.field(name).type)]
         return cls(
@@ -98,7 +100,7 @@ class FilePlan:
             measured=tuple(
                 field.name
                 for field in stored
-                if not isinstance(policy.rule(field.name), RandomisedResponse) and fixed_width(field.type) is None
+                if field.name not in domains and fixed_width(field.type) is None
             ),
             ids=wanted,
         )
@@ -111,7 +113,7 @@ class FilePlan:
     def certificate(self, stream: Stream) -> dict[str, Any]:
         """Return the certificate of a target made with this plan and stream."""
         certificate = self.policy.certificate()
-        sanitised = self.policy.mechanisms
+        sanitised = self.policy.sanitised
         certificate["public"] = sorted(name for name in self.declared.names if name not in sanitised)
         certificate["randomness"] = stream.kind
         certificate["stream_version"] = STREAM_VERSION
@@ -127,23 +129,26 @@ class FilePlan:
         import pyarrow as pa
 
         ids = self._ids(batch)
-        columns = []
-        for field in self.stored:
-            column = batch.column(field.name)
-            rule = self.policy.rule(field.name)
-            if isinstance(rule, RandomisedResponse):
-                if field.name in self.dictionaries and not pa.types.is_dictionary(column.type):
-                    column = column.dictionary_encode()
-                column = rule.sanitise(column, rng=stream, ids=ids, column_name=field.name, threads=threads)
-                column = _stored(column, field.type)
-            columns.append(column)
-        return pa.RecordBatch.from_arrays(columns, names=self.stored.names)
+        answers: dict[str, Any] = {}
+        for group in self.policy.groups:
+            by = None if group.by is None else batch.column(group.by)
+            answers |= group.sanitise(lambda name: self._read(batch, name), rng=stream, ids=ids, threads=threads, by=by)
+        columns = [_stored(answers.get(name, batch.column(name)), self.stored.field(name).type) for name in self.stored.names]
+        return pa.RecordBatch.from_arrays(columns, schema=self.stored)
 
     def text_ends(self, batch: pa.RecordBatch) -> NDArray[np.int64] | None:
         """Return the bytes of public values without a fixed width up to the end of each row; None without such columns."""
         if not self.measured:
             return None
         return np.cumsum(sum(row_bytes(batch.column(name)) for name in self.measured))
+
+    def _read(self, batch: pa.RecordBatch, name: str) -> pa.Array:
+        """A column that is sanitised, text as a dictionary also where the reader gave it plain."""
+        import pyarrow as pa
+
+        column = batch.column(name)
+        plain = name in self.dictionaries and not pa.types.is_dictionary(column.type)
+        return column.dictionary_encode() if plain else column
 
     def _ids(self, batch: pa.RecordBatch) -> IdColumn | None:
         if not self.ids:
@@ -171,7 +176,7 @@ class ParquetTarget:
     def __init__(self, sink: BinaryIO, plan: FilePlan, certificate: Mapping[str, Any]) -> None:
         import pyarrow.parquet as pq
 
-        mechanisms = plan.policy.mechanisms
+        sanitised = plan.policy.sanitised
         self._plan = plan
         self._schema = plan.stored
         self._group_rows = group_rows(plan.stored)
@@ -184,7 +189,7 @@ class ParquetTarget:
                 plan.stored,
                 compression=COMPRESSION,
                 # Statistics of a sanitised column tell nothing that its dictionary does not, and cost most of the encoding.
-                write_statistics=[name for name in plan.declared.names if name not in mechanisms and "." not in name],
+                write_statistics=[name for name in plan.declared.names if name not in sanitised and "." not in name],
                 store_schema=False,
             )
         self._writer.add_key_value_metadata(

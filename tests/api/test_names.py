@@ -32,6 +32,7 @@ EXPECTED = {
     "Privacy",
     "RandomisedResponse",
     "Report",
+    "Stratified",
     "Stream",
     "sanitise_file",
     "show_config",

@@ -66,7 +66,12 @@ def test_source_archive_is_complete(source_archive: Path, root: Path) -> None:
     with tarfile.open(source_archive) as archive:
         held = {name.partition("/")[2] for name in archive.getnames()}
     needed = {"pyproject.toml", "setup.py", "Makefile", "README.md", "CHANGELOG.md", "SECURITY.md", "LICENSE"}
-    for folder, endings in (("dpfast", "py pyx pyi typed"), ("csrc", "c h"), ("tests", "py c json"), ("examples", "py toml txt")):
+    for folder, endings in (
+        ("dpfast", "py pyx pyi json typed"),
+        ("csrc", "c h"),
+        ("tests", "py c json"),
+        ("examples", "py toml txt"),
+    ):
         for ending in endings.split():
             needed |= {str(path.relative_to(root)) for path in (root / folder).rglob(f"*.{ending}")}
     needed -= {"dpfast/_core.c"}
@@ -80,7 +85,7 @@ def test_wheel_holds_the_package_and_no_more(wheel: Path, root: Path) -> None:
     modules = {str(path.relative_to(root)) for path in (root / "dpfast").rglob("*.py")}
     assert modules <= set(held)
     assert {name for name in held if name.endswith(".so")} == {"dpfast/_core" + sysconfig.get_config_var("EXT_SUFFIX")}
-    assert {"dpfast/py.typed", "dpfast/_core.pyi"} <= set(held)
+    assert {"dpfast/py.typed", "dpfast/_core.pyi", "dpfast/policy.schema.json"} <= set(held)
     assert [name for name in held if not name.startswith("dpfast/") or name.endswith((".c", ".h", ".pyx"))] == []
 
 

@@ -35,7 +35,7 @@ epsilon = 2.0
 use = "public"
 """
 CANARY = "canary-5f3a"
-VERBS = ["plan", "check", "sanitise", "estimate", "info", "keygen"]
+VERBS = ["plan", "domain", "check", "sanitise", "estimate", "info", "keygen"]
 
 
 @pytest.fixture(autouse=True)
@@ -112,11 +112,12 @@ def test_usage_errors(run: Any, words: tuple[str, ...]) -> None:
 def test_plan_shows_figures_of_each_column(run: Any) -> None:
     code, output, _ = run("plan", "policy.toml", "--rows", "1000000")
     assert code == 0
-    heads, town, grade, _, total, public, other = output.splitlines()
+    heads, town, grade, _, total, weaker, public, other, *_ = output.splitlines()
     assert heads.split() == ["column", "values", "epsilon", "realised", "delta", "keep", "changed", "error"]
     assert town.split()[:2] == ["town", "3"]
     assert grade.split()[:3] == ["grade", "3", "2"]
     assert "epsilon 3, delta 0" in total
+    assert "one attribute of a row: epsilon 2, delta 0" in weaker
     assert "year" in public
     assert other.endswith("drop")
     assert "error" not in run("plan", "policy.toml")[1].splitlines()[0]

@@ -63,7 +63,7 @@ def table() -> pa.Table:
         ({}, "names no column"),
         ([("sex", "drop")], "mapping"),
         ({1: "drop"}, "must be a string"),
-        ({("a", "b"): "drop"}, "groups of columns do not exist"),
+        ({("a", "b"): "drop"}, "declared in joint="),
         ({"sex": "hide"}, "column 'sex'"),
         ({"sex": None}, "column 'sex'"),
         ({"sex": SEX}, "column 'sex'"),

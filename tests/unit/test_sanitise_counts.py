@@ -55,7 +55,6 @@ def drawn(stream: Stream | None, counts: Any = COUNTS, name: Any = "c") -> list[
         np.array([1, 2, 3], "m8[s]"),
         pa.array([1, None, 3]),
     ],
-    ids=repr,
 )
 def test_counts_are_integers(counts: Any) -> None:
     with pytest.raises(ArgumentTypeError, match="counts must be an array of integers"):

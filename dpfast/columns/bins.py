@@ -1,0 +1,85 @@
+"""Numeric columns cut into bins: numbers to codes by exact comparison, codes back to labels."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from dpfast.columns.array import ArrayColumn
+from dpfast.columns.base import refuse
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dpfast.domain import Domain
+
+__all__ = ["BinCodes", "BinnedArray", "adapt_binned_array"]
+
+
+class BinCodes:
+    """Codes of numbers of one type; k outside the bins, that of null for NaN.
+
+    A float is compared as a double, which every narrower one is exactly. An integer x lies at or above an edge e if and only
+    if x >= ceil(e), which is an integer too: 64 bits are never rounded.
+    """
+
+    def __init__(self, domain: Domain, values: np.dtype[Any], codes: np.dtype[Any]) -> None:
+        edges = cast("tuple[float, ...]", domain.edges)
+        self._outside = codes.type(domain.size)
+        self._nan = self._outside if domain.null_code is None else codes.type(domain.null_code)
+        self._codes = codes
+        self._last: Any
+        self._wide: np.dtype[Any]
+        self._starts: NDArray[Any]
+        if values.kind == "f":
+            self._wide = np.dtype(np.float64)
+            self._starts = np.array(edges[:-1], np.float64)
+            self._last = edges[-1]
+            return
+        self._wide = np.dtype(np.int64 if values.kind == "i" else np.uint64)
+        least, most = (int(end) for end in (np.iinfo(self._wide).min, np.iinfo(self._wide).max))
+        # no integer of the type reaches a start beyond its end: those bins stay empty
+        starts = [max(math.ceil(edge), least) for edge in edges[:-1]]
+        self._starts = np.array([start for start in starts if start <= most], self._wide)
+        # where the last edge lies below the type, the first start does too: nothing is inside
+        self._last = min(math.floor(edges[-1]), most)
+        if self._last < least:
+            self._starts, self._last = self._starts[:0], least
+
+    def __call__(self, values: NDArray[Any]) -> NDArray[Any]:
+        numbers = values.astype(self._wide, copy=False)
+        places = np.searchsorted(self._starts, numbers, side="right") - 1
+        codes = places.astype(self._codes)
+        # NaN is greater than every edge here, and not at most the last one
+        codes[(places < 0) | ~(numbers <= self._last)] = self._outside
+        if self._wide.kind == "f":
+            codes[np.isnan(numbers)] = self._nan
+        return codes
+
+
+def adapt_binned_array(domain: Domain, column: NDArray[Any], name: Any) -> BinnedArray:
+    """Return the adapter of a numpy column of numbers, after every check that needs no value."""
+    if isinstance(column, np.ma.MaskedArray):
+        refuse(name, "is a masked array; use a pyarrow array, which has nulls")
+    if column.ndim != 1:
+        refuse(name, f"has {column.ndim} dimensions; a column has one")
+    if column.dtype.kind not in "iuf" or column.itemsize > 8:
+        refuse(name, f"has dtype {column.dtype}; bins take integers and floats of at most 64 bits")
+    return BinnedArray(domain, column)
+
+
+class BinnedArray(ArrayColumn):
+    """Integers or floats of any width and byte order; the answers are labels."""
+
+    def __init__(self, domain: Domain, column: NDArray[Any]) -> None:
+        super().__init__(domain, column)
+        self._codes_of = BinCodes(domain, column.dtype, self.code_type)
+
+    @property
+    def output_type(self) -> np.dtype[Any]:
+        return np.dtype(object) if self.domain.null_code is not None else np.array(self.domain.values).dtype
+
+    def lookup(self, values: NDArray[Any]) -> NDArray[Any]:
+        return self._codes_of(values.astype(values.dtype.newbyteorder("="), copy=False))

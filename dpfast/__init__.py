@@ -22,6 +22,7 @@ from dpfast.errors import (
 if TYPE_CHECKING:
     from dpfast import etl, reference
     from dpfast._config import show_config
+    from dpfast.composition import compose, compose_bounds, composed_delta
     from dpfast.domain import Domain
     from dpfast.estimate import Estimate
     from dpfast.etl.files import Report, sanitise_file
@@ -41,6 +42,9 @@ _HOMES = {
     "RandomisedResponse": "dpfast.response",
     "Report": "dpfast.etl.files",
     "Stream": "dpfast.randomness",
+    "compose": "dpfast.composition",
+    "compose_bounds": "dpfast.composition",
+    "composed_delta": "dpfast.composition",
     "sanitise_file": "dpfast.etl.files",
     "show_config": "dpfast._config",
 }
@@ -66,6 +70,9 @@ __all__ = [
     "Report",
     "Stream",
     "__version__",
+    "compose",
+    "compose_bounds",
+    "composed_delta",
     "etl",
     "reference",
     "sanitise_file",

@@ -18,7 +18,7 @@ from dpfast import errors
 
 SECTIONS = "Parameters Attributes Returns Yields Raises Warns See_Also Notes References Examples".split()
 # Calls that spend: their documentation says what is promised, to whom, and which way it is rounded.
-SPENDING = ["RandomisedResponse", "Policy", "Privacy", "sanitise_file"]
+SPENDING = ["RandomisedResponse", "Policy", "Privacy", "sanitise_file", "compose", "compose_bounds", "composed_delta"]
 
 PUBLIC = {
     name: getattr(dpfast, name) for name in dpfast.__all__ if callable(getattr(dpfast, name)) and name not in errors.__all__

@@ -33,6 +33,9 @@ EXPECTED = {
     "RandomisedResponse",
     "Report",
     "Stream",
+    "compose",
+    "compose_bounds",
+    "composed_delta",
     "sanitise_file",
     "show_config",
 }
@@ -50,7 +53,9 @@ def test_each_name_is_there_and_listed(name: str) -> None:
     assert name in dir(dpfast)
 
 
-@pytest.mark.parametrize("name", ["errors", "privacy", "randomness", "domain", "response", "estimate", "policy", "etl"])
+@pytest.mark.parametrize(
+    "name", ["errors", "privacy", "randomness", "domain", "response", "estimate", "policy", "etl", "composition", "budget"]
+)
 def test_modules_export_what_they_say(name: str) -> None:
     module = importlib.import_module(f"dpfast.{name}")
     for public in module.__all__:

@@ -43,7 +43,7 @@ __all__ = ["ExactComposition"]
 
 MOST_POINTS = 70_000  # of one half
 MOST_WORK = 10**10  # bits of the exact powers, all steps together: a few seconds
-_UNIT = 60  # the factor 1 - 2 h is written over 2**60
+_UNIT = 256  # the factor 1 - 2 h is written over 2**256
 _ENOUGH_BITS = 192
 _FINEST = 1 << 16
 _TOLERANCE = 1e-12
@@ -116,7 +116,7 @@ class ExactComposition:
             bits *= 2
 
     def _slack(self) -> int:
-        """A bound of 2 h, over 2**60."""
+        """A bound of 2 h, over 2**256."""
         return int(math.ldexp(self._error, _UNIT + 1)) + 2
 
 

@@ -20,7 +20,7 @@ MOST_TABLE_KNOTS = 2**14
 NEAR = 1e-5
 SMALLEST_RANGE = 1e-6
 # All choices of pairs are looked at if they are so few; else some, on a coarser grid.
-FEW_CHOICES = 100
+FEW_CHOICES = 250
 SEARCH_KNOTS = 2**11
 MOST_CANDIDATES = 6
 MOST_TRIALS = 80

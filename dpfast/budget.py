@@ -22,7 +22,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -233,12 +233,12 @@ class _Errors:
         for value_there, number, place in sorted(best)[:REFINED]:
             if value_there < math.inf:
                 others, j = families[number]
-                bracket = places[max(0, place - 1)], places[min(place + 1, places.size - 1)]
-                found.append(self.settled(sorted(others), j, float(places[place]), *map(float, bracket)))
+                near = places[max(0, place - 1) : place + 2].tolist()
+                found.extend(self.settled(sorted(others), j, float(places[place]), near))
         return found
 
-    def settled(self, others: list[int], j: int, y: float, low: float, high: float) -> Doubles:
-        """Return the shares where column j has the slope of the others, between two logarithms of slopes if it is there."""
+    def settled(self, others: list[int], j: int, y: float, near: list[float]) -> list[Doubles]:
+        """Return the shares at the logarithm y of a slope, and those between some near ones where column j has it too."""
 
         def rest(y: float) -> float:
             return self.total - float(self.convex_share(np.array(y), others).sum())
@@ -247,14 +247,18 @@ class _Errors:
             distance = abs(rest(y) - float(self.bend[j]))
             return float(self.w[j]) * math.exp(-distance) / (1 + math.exp(-distance)) ** 2 - math.exp(y)
 
-        if others and (gap(low) > 0) != (gap(high) > 0):
-            found = _bisect(gap, low, high) if gap(low) > 0 else _bisect(gap, high, low)
-            if rest(found) >= 0 and found <= float(np.log(self.w[others] / 4).min()):
-                y = found
-        split = np.zeros(self.w.size)
-        split[others] = self.convex_share(np.array(y), others)
-        split[j] = max(0.0, self.total - float(split.sum()))
-        return split
+        places = [y]
+        for low, high in pairwise(near) if others else ():
+            if (gap(low) > 0) != (gap(high) > 0):
+                places.append(_bisect(gap, low, high) if gap(low) > 0 else _bisect(gap, high, low))
+        found = []
+        for place in places:
+            split = np.zeros(self.w.size)
+            split[others] = self.convex_share(np.array(place), others)
+            split[j] = self.total - float(split.sum())
+            if split[j] >= 0:
+                found.append(split)
+        return found
 
     def convex_share(self, log_slope: Doubles, columns: Sequence[int] | NDArray[np.int64]) -> Doubles:
         """Return shares on the convex side at which columns have a slope, at most w / 4."""

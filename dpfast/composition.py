@@ -158,14 +158,10 @@ class _Parts:
     laws: Counter[Law] = field(default_factory=Counter)
     tables: Counter[Table] = field(default_factory=Counter)
     added: list[Privacy] = field(default_factory=list)
+    # What each part alone is said to have: the sums hold too, and for statements without a rounding of e^epsilon.
+    stated: list[tuple[float, float]] = field(default_factory=list)
     neighbours: str = "replace_one"
     rows_per_person: int = 1
-
-    @property
-    def pure(self) -> float:
-        """The sum of the largest losses, rounded up."""
-        parts: list[tuple[Law | Table, int]] = [*self.laws.items(), *self.tables.items()]
-        return sum_up(part.pure_epsilon for part, n in parts for _ in range(n))
 
     def epsilon(self, delta: float) -> tuple[float, float]:
         """Return (lower, upper)."""
@@ -173,22 +169,22 @@ class _Parts:
         if rest < 0:
             return 0.0, math.inf
         lower, upper = self._convolved(float_below(rest))
-        return lower, sum_up([upper, *(part.epsilon for part in self.added)])
+        upper = sum_up([upper, *(part.epsilon for part in self.added)])
+        if sum(Fraction(stated) for _, stated in self.stated) <= Fraction(delta):
+            upper = min(upper, sum_up(stated for stated, _ in self.stated))
+        return min(lower, upper), upper
 
     def _convolved(self, delta: float) -> tuple[float, float]:
-        pure = self.pure
         if not self.laws and not self.tables:
             return 0.0, 0.0
         if delta == 0.0:
+            pure = self._largest_loss
             # Every part rounds its largest loss up, by one unit of the last place at most, and the sum does so once more.
             count = self.laws.total() + self.tables.total()
             return pure if pure == math.inf else max(0.0, pure * (1 - (count + 1) * 2.0**-52)), pure
         if self._is_exact:
-            lower, upper = ExactComposition(self.laws).epsilon(delta)
-        else:
-            lower, upper = grid_bounds(self.laws, self.tables, delta)
-        upper = min(upper, pure)
-        return min(lower, upper), upper
+            return ExactComposition(self.laws).epsilon(delta)
+        return grid_bounds(self.laws, self.tables, delta)
 
     def delta(self, epsilon: float) -> float:
         """Return an upper bound."""
@@ -196,13 +192,22 @@ class _Parts:
         if rest < 0:
             return 1.0
         left = float_below(rest)
-        if left >= self.pure:
+        if left >= self._largest_loss:
             delta = 0.0
         elif self._is_exact:
             delta = ExactComposition(self.laws).delta(left)
         else:
             delta = grid_delta(self.laws, self.tables, left)
-        return min(1.0, sum_up([delta, *(part.delta for part in self.added)]))
+        delta = sum_up([delta, *(part.delta for part in self.added)])
+        if sum_up(stated for stated, _ in self.stated) <= epsilon:
+            delta = min(delta, sum_up(stated for _, stated in self.stated))
+        return min(1.0, delta)
+
+    @property
+    def _largest_loss(self) -> float:
+        """The sum of the largest losses, rounded up."""
+        parts: list[tuple[Law | Table, int]] = [*self.laws.items(), *self.tables.items()]
+        return sum_up(part.pure_epsilon for part, n in parts for _ in range(n))
 
     @property
     def _is_exact(self) -> bool:
@@ -217,14 +222,19 @@ def _read(parts: Iterable[Any]) -> _Parts:
     relations = set()
     listed = list(parts)
     for part in listed:
-        is_statement = isinstance(part, Privacy)
-        relations.add((part.neighbours, part.rows_per_person) if is_statement else ("replace_one", 1))
-        if is_statement and LARGEST_STATEMENT < part.epsilon < math.inf:
-            read.added.append(part)
-            continue
+        if isinstance(part, Privacy):
+            relations.add((part.neighbours, part.rows_per_person))
+            read.stated.append((part.epsilon, part.delta))
+            if LARGEST_STATEMENT < part.epsilon < math.inf:
+                read.added.append(part)
+                continue
+        else:
+            relations.add(("replace_one", 1))
         if id(part) not in known:
             known[id(part)] = read_part(part)
         law = known[id(part)]
+        if not isinstance(part, Privacy):
+            read.stated.append((law.pure_epsilon, 0.0))
         if isinstance(law, Table) and not law.is_small:
             law = law.bounding_law
         if isinstance(law, Table):

@@ -5,11 +5,12 @@
 
     (i + 1) a f_{i+1} = (n - i) b f_i + (2 n - i + 1) c f_{i-1},
 
-from f' (a + b x + c x**2) = n (b + 2 c x) f: 2 n exact steps. Q has the reverse.
+from f' (a + b x + c x**2) = n (b + 2 c x) f. Up to i = n all terms are positive, so with each result rounded down to so many
+bits, the relative errors only add up; beyond, f_{n+j} = f_{n-j} (up / down)**j. Q has the reverse.
 
 **Several laws.** The laws are dealt out to two halves, and the points of each half listed with their shares of all weight, as
-integers over 2**B rounded down. A share is off by less than 1 for one law, and by 3 more for each further law: with f > F - 1
-and g > G - 1, floor(f g / 2**B) > F G / 2**B - 3. One half is sorted by loss and summed from below. P{loss >= theta} is then a
+integers over 2**B rounded down. A share is too small by less than 2 for one law, and less than 5 for each of several: f > F - c
+and g > G - 2 give floor(f g / 2**B) > F G / 2**B - c - 3. One half is sorted by loss and summed from below. P{loss >= theta} is a
 sum of one product for each point of the other half, over 4**B, too small by less than E = 2**B times the errors of all shares.
 
 **Epsilon.** With x = e^epsilon the excess f(x) = lost + sum (p - x q)+ - delta is convex and piecewise linear, and its zero
@@ -31,7 +32,7 @@ with a loss, so 10 roundings of sums on each side and two more to compare: h = 2
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import accumulate
 
 import numpy as np
@@ -42,7 +43,7 @@ from dpfast._rounding import ceiling, exp_enclosure, log_above, ratio_above
 __all__ = ["ExactComposition"]
 
 MOST_POINTS = 70_000  # of one half
-MOST_WORK = 10**10  # bits of the exact powers, all steps together: a few seconds
+MOST_BITS = 10**9  # of all shares together
 _UNIT = 256  # the factor 1 - 2 h is written over 2**256
 _ENOUGH_BITS = 192
 _FINEST = 1 << 16
@@ -62,8 +63,9 @@ class ExactComposition:
     @staticmethod
     def is_feasible(laws: Mapping[Law, int]) -> bool:
         """Whether the points and the digits of their weights stay few."""
-        work = sum(2 * n * n * law.total.bit_length() for law, n in laws.items())
-        return max(map(_size, _halves(laws))) <= MOST_POINTS and work <= MOST_WORK
+        points = max(map(_size, _halves(laws)))
+        bits = _ENOUGH_BITS + 1.5 * sum(law.loss * n for law, n in laws.items())
+        return points <= MOST_POINTS and points * bits <= MOST_BITS
 
     def epsilon(self, delta: float) -> tuple[float, float]:
         """Return (lower, upper) around the smallest epsilon at which the product is (epsilon, delta)-private, delta > 0."""
@@ -169,12 +171,11 @@ class _Half:
         self.shares = [1 << bits]
         each = 0
         for law, n in laws.items():
-            whole = law.total**n
-            shares = [(weight << bits) // whole for weight in _powers(law, n)]
+            shares = _shares(law, n, bits)
             reach = len(shares) // 2
             self.losses = np.add.outer(self.losses, np.arange(-reach, reach + 1) * law.loss).ravel()
             self.shares = [x * y >> bits for x in self.shares for y in shares]
-            each += 3
+            each += 5
         self.error = each * len(self.shares)
 
 
@@ -192,17 +193,36 @@ def _size(laws: Mapping[Law, int]) -> int:
     return math.prod(2 * n + 1 for law, n in laws.items() if law.up)
 
 
-def _powers(law: Law, n: int) -> Iterator[int]:
-    """Yield the weights under P of the net losses -n a .. n a of n copies."""
+def _shares(law: Law, n: int, bits: int) -> list[int]:
+    """Return the shares under P of the net losses -n a .. n a of n copies, over 2**bits, each too small by less than 2."""
     if law.up == 0:
-        yield law.flat**n
-        return
-    before, weight = 0, law.down**n
-    yield weight
-    for i in range(2 * n):
+        return [(law.flat**n << bits) // law.total**n]
+    precision = bits + 2 * n.bit_length() + 16
+    # All weights are mantissa * 2**exponent; the first is (down / total)**n.
+    first, whole = law.down**n, law.total**n
+    exponent = first.bit_length() - whole.bit_length() - precision
+    before, weight = 0, (first << -exponent) // whole
+    below = [(weight, exponent)]
+    for i in range(n):
         step = (n - i) * law.flat * weight + (2 * n - i + 1) * law.up * before
         before, weight = weight, step // ((i + 1) * law.down)
-        yield weight
+        # One exponent for both, so that the shorter one that is not 0 has `precision` bits; the longer one has more.
+        excess = min(number.bit_length() for number in (before, weight) if number) - precision
+        before, weight = _shifted(before, -excess), _shifted(weight, -excess)
+        exponent += excess
+        below.append((weight, exponent))
+    above = []
+    ratio, ratio_exponent = 1 << precision, -precision
+    for weight, exponent in reversed(below[:-1]):
+        ratio = ratio * law.up // law.down
+        excess = ratio.bit_length() - precision
+        ratio, ratio_exponent = _shifted(ratio, -excess), ratio_exponent + excess
+        above.append((weight * ratio, exponent + ratio_exponent))
+    return [_shifted(mantissa, exponent + bits) for mantissa, exponent in below + above]
+
+
+def _shifted(number: int, places: int) -> int:
+    return number << places if places >= 0 else number >> -places
 
 
 def _log_above(top: int, bottom: int) -> float:

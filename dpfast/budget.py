@@ -89,7 +89,7 @@ def allocate(
     >>> allocate([100, 100], epsilon=4.0)       # 1.635 changed cells a row; 1.861 if both had 2
     [4.0, 0.0]
     >>> [round(share, 6) for share in allocate([4, 2], epsilon=4.0)]
-    [2.528474, 1.471526]
+    [2.549306, 1.450694]
     """
     counts = [integer(size, "each size", minimum=1) for size in sizes]
     total = real_number(epsilon, "epsilon")
@@ -103,8 +103,8 @@ def allocate(
     used = [j for j, (k, w) in enumerate(zip(counts, loads, strict=True)) if k > 1 and w > 0]
     if share == 0.0 or not used:
         return shares
-    # The scale of the weights changes nothing; with the largest at 1 no product leaves the doubles.
-    w = np.array([loads[j] for j in used]) / max(loads)
+    # The scale of the weights changes nothing; with the largest at 1 no product leaves the doubles, nor with the least at 1e-100.
+    w = np.maximum(np.array([loads[j] for j in used]) / max(loads), 1e-100)
     m = np.array([float(counts[j] - 1) for j in used])
     split = _Errors(w, m, share).best() if objective == "errors" else _least_variance(w, m, share)
     for j, part in zip(used, _at_most(split.tolist(), share), strict=True):
@@ -207,7 +207,12 @@ class _Errors:
             ends = sorted(support, key=lambda j: float(coarse[j] - self.bend[j]))[:12]
             families = [(support - {j}, j) for j in ends]
             families += [(support - {i, j}, j) for i in ends for j in ends if i != j]
-        return min([coarse, *self.refined(families)], key=self.value)
+        split = min([coarse, *self.refined(families)], key=self.value)
+        # What is left over, by rounding or where all costs are the same double, goes where it helps most.
+        distance = np.abs(split - self.bend)
+        steepest = int(np.argmax(np.log(self.w) - distance - 2 * np.log1p(np.exp(-distance))))
+        split[steepest] += max(0.0, self.total - float(split.sum()))
+        return split
 
     def refined(self, families: list[tuple[set[int], int]]) -> list[Doubles]:
         """Return the best points of one slope, of families (others on their convex sides, one column with what is left)."""
@@ -245,7 +250,7 @@ class _Errors:
 
         def gap(y: float) -> float:
             distance = abs(rest(y) - float(self.bend[j]))
-            return float(self.w[j]) * math.exp(-distance) / (1 + math.exp(-distance)) ** 2 - math.exp(y)
+            return math.log(self.w[j]) - distance - 2 * math.log1p(math.exp(-distance)) - y
 
         places = [y]
         for low, high in pairwise(near) if others else ():
@@ -263,9 +268,10 @@ class _Errors:
     def convex_share(self, log_slope: Doubles, columns: Sequence[int] | NDArray[np.int64]) -> Doubles:
         """Return shares on the convex side at which columns have a slope, at most w / 4."""
         index = np.asarray(columns, dtype=np.int64)
-        ratio = np.minimum(np.exp(log_slope) / self.w[index], 0.25)
-        high = (1 + np.sqrt(1 - 4 * ratio)) / 2
-        shares: Doubles = self.bend[index] + 2 * np.log(high) - np.log(ratio)
+        # Of the two s with s (1 - s) = lambda / w, the one above 1/2; the share is L + ln(s / (1 - s)).
+        log_ratio = np.minimum(log_slope - np.log(self.w[index]), math.log(0.25))
+        s = (1 + np.sqrt(np.maximum(0.0, 1 - 4 * np.exp(log_ratio)))) / 2
+        shares: Doubles = self.bend[index] + 2 * np.log(s) - log_ratio
         return shares
 
     def grid(self) -> Doubles:
@@ -302,9 +308,9 @@ def _least_variance(w: Doubles, m: Doubles, total: float) -> Doubles:
 
     def shares(log_slope: float) -> Doubles:
         # In y the slope rises from 0, so bisection over ln y finds it for all columns at once.
-        low, high = np.full(w.size, -800.0), np.full(w.size, 800.0)
+        low, high = np.full(w.size, -800.0 - total), np.full(w.size, 800.0)
         goal = log_slope - np.log(2 * w * k)
-        for _ in range(64):
+        for _ in range(HALVINGS):
             middle = (low + high) / 2
             is_low = np.logaddexp(0.0, np.log(k) + middle) + middle + np.logaddexp(0.0, middle) < goal
             low, high = np.where(is_low, middle, low), np.where(is_low, high, middle)
@@ -312,6 +318,6 @@ def _least_variance(w: Doubles, m: Doubles, total: float) -> Doubles:
         parts: Doubles = np.logaddexp(0.0, -(low + high) / 2)
         return parts
 
-    log_slope = _bisect(lambda y: float(shares(y).sum()) - total, -1600.0, 2400.0)
+    log_slope = _bisect(lambda y: float(shares(y).sum()) - total, -2000.0 - total, 2500.0)
     split = shares(log_slope)
     return split * (total / float(split.sum()))

@@ -77,7 +77,7 @@ def compose(parts: Iterable[Any], *, delta: float) -> Privacy:
     >>> compose(parts, delta=0.0).epsilon
     10.0
     >>> round(compose(parts, delta=1e-6).epsilon, 6)
-    4.722417
+    5.657322
     """
     read = _read(parts)
     delta = check_delta(delta)
@@ -104,8 +104,8 @@ def compose_bounds(parts: Iterable[Any], *, delta: float) -> tuple[float, float]
 
     Notes
     -----
-    Neighbours and cost are those of `compose`. A gap that is left for tables that are no randomised response may be due to
-    either bound.
+    **Privacy guarantee.** `upper` holds, for the neighbours of `compose`. A gap that is left for tables that are no randomised
+    response may be due to either bound. **Cost.** That of `compose`.
 
     Examples
     --------
@@ -139,7 +139,7 @@ def composed_delta(parts: Iterable[Any], *, epsilon: float) -> float:
 
     Notes
     -----
-    Neighbours and cost are those of `compose`.
+    **Privacy guarantee.** (`epsilon`, delta) holds, for the neighbours of `compose`. **Cost.** That of `compose`.
 
     Examples
     --------

@@ -22,9 +22,13 @@ from dpfast.errors import (
 if TYPE_CHECKING:
     from dpfast import etl, histogram, reference
     from dpfast._config import show_config
+    from dpfast.composition import compose, compose_bounds, composed_delta
     from dpfast.domain import Domain
     from dpfast.estimate import Estimate
     from dpfast.etl.files import Report, sanitise_file
+    from dpfast.exponential import ExponentialResponse
+    from dpfast.matrix import MatrixResponse
+    from dpfast.optimal import optimal_response
     from dpfast.policy import Policy
     from dpfast.privacy import Privacy
     from dpfast.randomness import Stream
@@ -37,12 +41,18 @@ __version__ = "0.1.0"
 _HOMES = {
     "Domain": "dpfast.domain",
     "Estimate": "dpfast.estimate",
+    "ExponentialResponse": "dpfast.exponential",
+    "MatrixResponse": "dpfast.matrix",
     "Policy": "dpfast.policy",
     "Privacy": "dpfast.privacy",
     "RandomisedResponse": "dpfast.response",
     "Report": "dpfast.etl.files",
     "Stratified": "dpfast.stratified",
     "Stream": "dpfast.randomness",
+    "compose": "dpfast.composition",
+    "compose_bounds": "dpfast.composition",
+    "composed_delta": "dpfast.composition",
+    "optimal_response": "dpfast.optimal",
     "sanitise_file": "dpfast.etl.files",
     "show_config": "dpfast._config",
 }
@@ -57,8 +67,10 @@ __all__ = [
     "DpfastError",
     "EntropyError",
     "Estimate",
+    "ExponentialResponse",
     "FileError",
     "IdError",
+    "MatrixResponse",
     "MissingPackageError",
     "OutsideDomainError",
     "Policy",
@@ -69,8 +81,12 @@ __all__ = [
     "Stratified",
     "Stream",
     "__version__",
+    "compose",
+    "compose_bounds",
+    "composed_delta",
     "etl",
     "histogram",
+    "optimal_response",
     "reference",
     "sanitise_file",
     "show_config",

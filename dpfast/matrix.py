@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import math
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from dpfast._rounding import integer
+from dpfast.channel import MatrixChannel
 from dpfast.domain import Domain
 from dpfast.errors import ArgumentError
 from dpfast.hockey_stick import SufficientSet, pair_losses, pair_sets, table_delta, table_epsilon
@@ -37,17 +39,27 @@ class TableMechanism(Mechanism):
     ----------
     domain : Domain
     integer_table : IntegerTable
-    epsilon, delta : float or None
-        As asked for, where the mechanism was made to meet them.
+    epsilon : float
+        As asked for; only where the mechanism was made to meet it.
+    delta : float
+        As asked for; 0 where none was.
     """
 
     kind: str
+    epsilon: float
 
-    def __init__(self, domain: Domain, table: IntegerTable, *, epsilon: float | None = None, delta: float | None = None) -> None:
+    def __init__(self, domain: Domain, table: IntegerTable, *, epsilon: float | None = None, delta: float = 0.0) -> None:
         self.domain = domain
         self.integer_table = table
-        self.epsilon = epsilon
         self.delta = delta
+        if epsilon is not None:
+            self.epsilon = epsilon
+        self._epsilons: dict[float, float] = {}
+        self._deltas: dict[float, float] = {}
+
+    def _asked(self, epsilon: float, delta: float) -> bool:
+        """Whether (epsilon, delta) is at least what the mechanism was made, and checked, to meet."""
+        return hasattr(self, "epsilon") and epsilon >= self.epsilon and delta >= self.delta
 
     @property
     def _accepts_unknown(self) -> bool:
@@ -68,6 +80,11 @@ class TableMechanism(Mechanism):
             state.update(len(part).to_bytes(8, "little"))
             state.update(part)
         return state.digest()
+
+    @cached_property
+    def channel(self) -> MatrixChannel:
+        """What the mechanism does to a row, as estimation needs it."""
+        return MatrixChannel(self.matrix)
 
     @cached_property
     def table(self) -> NDArray[np.object_]:
@@ -126,7 +143,10 @@ class TableMechanism(Mechanism):
         (1.098612, 0.0)
         """
         delta = check_delta(delta)
-        return table_epsilon(self.integer_table, delta, unknown=self._accepts_unknown)
+        if delta not in self._epsilons:
+            realised = table_epsilon(self.integer_table, delta, unknown=self._accepts_unknown)
+            self._epsilons[delta] = min(realised, self.epsilon) if self._asked(math.inf, delta) else realised
+        return self._epsilons[delta]
 
     def delta_at(self, epsilon: float) -> float:
         """Return the smallest delta that the integer table satisfies at `epsilon`, rounded up.
@@ -154,7 +174,11 @@ class TableMechanism(Mechanism):
         >>> MatrixResponse(["a", "b"], [[0.75, 0.25], [0.25, 0.75]]).delta_at(0.0)
         0.5
         """
-        return table_delta(self.integer_table, check_epsilon(epsilon), unknown=self._accepts_unknown)
+        epsilon = check_epsilon(epsilon)
+        if epsilon not in self._deltas:
+            realised = table_delta(self.integer_table, epsilon, unknown=self._accepts_unknown)
+            self._deltas[epsilon] = min(realised, self.delta) if self._asked(epsilon, math.inf) else realised
+        return self._deltas[epsilon]
 
     def privacy_loss(self, i: int, j: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return what an answer says for category code i against j: the losses ln(P[i, x]/P[j, x]) and their probabilities.
@@ -258,17 +282,17 @@ class TableMechanism(Mechanism):
         'matrix'
         """
         domain = self.domain
-        asked = {name: value.hex() for name, value in (("epsilon", self.epsilon), ("delta", self.delta)) if value is not None}
-        realised_delta = self.delta or 0.0
+        asked = {"epsilon": self.epsilon.hex()} if hasattr(self, "epsilon") else {}
         certificate: dict[str, Any] = {
             "format": CERTIFICATE_FORMAT,
             "kind": self.kind,
             **asked,
+            "delta": self.delta.hex(),
             "k": domain.size,
             "domain": domain.digest.hex(),
             "digest": self.digest.hex(),
-            "realised_epsilon": self.epsilon_at(realised_delta).hex(),
-            "realised_delta": float(realised_delta).hex(),
+            "realised_epsilon": self.epsilon_at(self.delta).hex(),
+            "realised_delta": (self.delta_at(self.epsilon) if asked else self.delta).hex(),
             "neighbours": "replace_one",
             "unit": "row",
             "null": domain.null_code is not None,

@@ -64,11 +64,13 @@ from dpfast._rounding import (
     sum_up,
     times_up,
 )
+from dpfast.budget import allocate, zcdp_of_exponential
 from dpfast.errors import ArgumentError
 
 __all__ = [
     "WORD_RANGE",
     "Privacy",
+    "allocate",
     "check_delta",
     "check_epsilon",
     "exp_bounds",
@@ -78,6 +80,7 @@ __all__ = [
     "response_threshold",
     "sum_up",
     "times_up",
+    "zcdp_of_exponential",
 ]
 
 WORD_BITS = 64

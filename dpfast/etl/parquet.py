@@ -97,11 +97,7 @@ class FilePlan:
             pa.schema(stored),
             tuple(dictionaries),
             repetitive=tuple(name for name in texts if name not in dictionaries),
-            measured=tuple(
-                field.name
-                for field in stored
-                if field.name not in domains and fixed_width(field.type) is None
-            ),
+            measured=tuple(field.name for field in stored if field.name not in domains and fixed_width(field.type) is None),
             ids=wanted,
         )
 

@@ -18,7 +18,19 @@ from dpfast import errors
 
 SECTIONS = "Parameters Attributes Returns Yields Raises Warns See_Also Notes References Examples".split()
 # Calls that spend: their documentation says what is promised, to whom, and which way it is rounded.
-SPENDING = ["RandomisedResponse", "Stratified", "Policy", "Privacy", "sanitise_file"]
+SPENDING = [
+    "RandomisedResponse",
+    "ExponentialResponse",
+    "MatrixResponse",
+    "optimal_response",
+    "Stratified",
+    "Policy",
+    "Privacy",
+    "sanitise_file",
+    "compose",
+    "compose_bounds",
+    "composed_delta",
+]
 
 PUBLIC = {
     name: getattr(dpfast, name) for name in dpfast.__all__ if callable(getattr(dpfast, name)) and name not in errors.__all__

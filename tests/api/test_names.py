@@ -34,6 +34,12 @@ EXPECTED = {
     "Report",
     "Stratified",
     "Stream",
+    "ExponentialResponse",
+    "MatrixResponse",
+    "optimal_response",
+    "compose",
+    "compose_bounds",
+    "composed_delta",
     "sanitise_file",
     "show_config",
 }
@@ -52,7 +58,23 @@ def test_each_name_is_there_and_listed(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["errors", "privacy", "randomness", "domain", "response", "estimate", "histogram", "policy", "etl"]
+    "name",
+    [
+        "errors",
+        "privacy",
+        "randomness",
+        "domain",
+        "response",
+        "matrix",
+        "exponential",
+        "optimal",
+        "estimate",
+        "histogram",
+        "policy",
+        "etl",
+        "composition",
+        "budget",
+    ],
 )
 def test_modules_export_what_they_say(name: str) -> None:
     module = importlib.import_module(f"dpfast.{name}")

@@ -18,6 +18,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from dpfast._parquet import BATCH_ROWS, ParquetSource
+from dpfast._policy_estimate import estimate_table
 from dpfast._policy_figures import Check, ColumnPlan, check_batches, plan_column
 from dpfast._policy_plan import Rule, check_rule, id_columns, id_names, planned_schema, policy_digest
 from dpfast._policy_toml import read_policy_file
@@ -79,6 +80,7 @@ class Policy:
 
     columns: Mapping[str, Rule]
     digest: bytes
+    estimate = estimate_table
 
     def __init__(self, columns: Mapping[str, Rule], *, unlisted: str = "error") -> None:
         if not isinstance(columns, Mapping):
@@ -333,8 +335,7 @@ class Policy:
         schema = self.plan_schema(table.schema)
         if isinstance(ids, str) or (isinstance(ids, tuple) and all(isinstance(part, str) for part in ids)):
             ids = id_columns(table, id_names(self, ids, table.schema.names))
-        if ids is not None:
-            ids = prepare_ids(ids, table.num_rows)
+        ids = None if ids is None else prepare_ids(ids, table.num_rows)
         rng = Stream() if rng is None else rng
         return type(table).from_arrays(
             [self._sanitised(table.column(name), name, rng, ids, threads) for name in schema.names], schema=schema
@@ -384,8 +385,7 @@ class Policy:
             raise ArgumentTypeError("source must be a pyarrow Table or RecordBatch, or the path of a Parquet file")
         with ParquetSource(source) as file:
             self.plan_schema(file.schema)
-            mechanisms = self.mechanisms
-            return check_batches(mechanisms, file.batches(mechanisms, dictionaries=mechanisms))
+            return check_batches(self.mechanisms, file.batches(self.mechanisms, dictionaries=self.mechanisms))
 
 
 def _described(rule: Rule) -> str:

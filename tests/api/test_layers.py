@@ -14,14 +14,15 @@ PACKAGE = Path(__file__).resolve().parents[2] / "dpfast"
 
 # From the bottom up. A package stands for all modules in it.
 LAYERS = [
-    {"errors", "_validation"},
+    {"errors", "_validation", "_text"},
     {"_core"},
     {"_rounding", "privacy", "randomness", "keys", "words", "_threads"},
     {"_parquet", "_schema", "columns", "domain", "ids"},
-    {"estimate", "sanitise"},
+    {"channel", "_estimate_simplex", "_intervals", "_estimate_core", "_figures"},
+    {"sanitise", "_tally", "estimate", "crosstab"},
     {"mechanism"},
     {"response"},
-    {"_policy_figures", "_policy_plan", "_policy_toml", "policy"},
+    {"_policy_estimate", "_policy_figures", "_policy_plan", "_policy_toml", "policy"},
     {"etl"},
     {"_config"},
     {"cli", "__main__"},

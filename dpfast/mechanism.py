@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from dpfast._rounding import integer
 from dpfast.errors import ArgumentError
-from dpfast.sanitise import count_codes, sanitise_column
+from dpfast.sanitise import sanitise_column
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
+    from dpfast.channel import Channel
     from dpfast.domain import Domain
     from dpfast.estimate import Estimate
     from dpfast.randomness import Stream
@@ -39,6 +40,11 @@ class Mechanism(ABC):
     def digest(self) -> bytes:
         """32 bytes that identify the mechanism; noise is bound to them."""
 
+    @property
+    @abstractmethod
+    def channel(self) -> Channel:
+        """What the mechanism does to a row, as estimation needs it."""
+
     @abstractmethod
     def epsilon_at(self, delta: float = 0.0) -> float:
         """Return the smallest epsilon that the integer table satisfies at `delta`, rounded up."""
@@ -54,18 +60,6 @@ class Mechanism(ABC):
     @abstractmethod
     def certificate(self) -> dict[str, Any]:
         """Return what anyone needs to check the privacy of this mechanism, without data: a dict fit for JSON."""
-
-    @abstractmethod
-    def estimate_counts(
-        self,
-        counts: ArrayLike,
-        *,
-        method: Literal["inverse"] = "inverse",
-        population: bool = True,
-        confidence: float = 0.95,
-        simultaneous: bool = False,
-    ) -> Estimate:
-        """Estimate the true frequencies from the counts of a sanitised column."""
 
     def sanitise(
         self,
@@ -191,28 +185,49 @@ class Mechanism(ABC):
         self,
         sanitised_column: Any,
         *,
-        method: Literal["inverse"] = "inverse",
+        method: Literal["inverse", "mle", "em"] = "inverse",
+        interval: Literal["wilson", "clopper_pearson"] = "wilson",
         population: bool = True,
         confidence: float = 0.95,
         simultaneous: bool = False,
-    ) -> Estimate:
+        tolerance: float = 1e-9,
+        max_iterations: int = 10_000,
+        weights: Any = None,
+        by: Any = None,
+        keys: Any = None,
+    ) -> Any:
         """Estimate the true frequencies from a sanitised column; costs no privacy.
 
         Parameters
         ----------
         sanitised_column : ndarray, pyarrow Array or ChunkedArray, shape (n_rows,)
             What `sanitise` returned.
-        method : {"inverse"}
-            The unbiased estimator: the inverse of the matrix applied to the answered shares; entries may be negative.
+        method : {"inverse", "mle", "em"}
+            "inverse": the unbiased estimator, the inverse of the matrix applied to the answered shares; entries may be
+            negative. "mle": the maximum of the likelihood among shares that are not, in closed form for randomised response.
+            "em": the same by expectation maximisation.
+        interval : {"wilson", "clopper_pearson"}
+            Score intervals, whose coverage is near the confidence, or (randomised response only) ones that cover at least with
+            it. They belong to the inverse estimate, whatever the method.
         population : bool, default True
             True: uncertainty about the population the rows were drawn from. False: about these rows only.
         confidence : float, default 0.95
         simultaneous : bool, default False
             Whether all k intervals hold together (Bonferroni).
+        tolerance, max_iterations
+            Of expectation maximisation: the log-likelihood per row is certified to be within the tolerance of its maximum.
+        weights : array_like of float, shape (n_rows,), optional
+            Public weight of each row, >= 0: shares are then shares of weight.
+        by : column or tuple of columns, shape (n_rows,), optional
+            Public columns beside the sanitised one: one estimate for each of `keys`.
+        keys : list, required with `by`
+            The keys to answer, each of which gets an answer; tuples where there are several columns. Rows of other keys are
+            left out.
 
         Returns
         -------
         Estimate
+            With `by`, a mapping from keys to estimates (`dpfast.estimate.Grouped`).
 
         Raises
         ------
@@ -220,9 +235,16 @@ class Mechanism(ABC):
         OutsideDomainError
             The column cannot be an answer of this mechanism.
 
+        Warns
+        -----
+        EstimateWarning
+            If nothing can be estimated: no rows (of a key), or answers that do not depend on the data.
+        ConvergenceWarning
+            If expectation maximisation stopped before its tolerance.
+
         Notes
         -----
-        Post-processing: no privacy cost. Cost: O(n_rows + k).
+        Post-processing: no privacy cost. Cost: O(n_rows), and that of `dpfast.estimate.estimate_counts` for each key.
 
         Examples
         --------
@@ -234,10 +256,89 @@ class Mechanism(ABC):
         >>> bool(low < 0.9 < high)
         True
         """
-        counts = count_codes(self.domain, sanitised_column)
-        return self.estimate_counts(
-            counts, method=method, population=population, confidence=confidence, simultaneous=simultaneous
+        from dpfast.estimate import Options, estimate_column
+
+        options = Options(method, interval, population, confidence, simultaneous, tolerance, max_iterations)
+        return estimate_column(sanitised_column, self.domain, self.channel, options=options, weights=weights, by=by, keys=keys)
+
+    def estimate_counts(
+        self,
+        counts: ArrayLike,
+        *,
+        method: Literal["inverse", "mle", "em"] = "inverse",
+        interval: Literal["wilson", "clopper_pearson"] = "wilson",
+        population: bool = True,
+        confidence: float = 0.95,
+        simultaneous: bool = False,
+        tolerance: float = 1e-9,
+        max_iterations: int = 10_000,
+    ) -> Estimate:
+        """Estimate the true frequencies from the counts of a sanitised column.
+
+        Parameters
+        ----------
+        counts : array of int, shape (k,)
+            How often each category was answered, in the order of the domain.
+        method, interval, population, confidence, simultaneous, tolerance, max_iterations
+            As for `estimate`. For randomised response "inverse" is (c_j/n - p)/g with g = 1 - k p.
+
+        Returns
+        -------
+        Estimate
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentError
+
+        Examples
+        --------
+        >>> from dpfast import RandomisedResponse
+        >>> mechanism = RandomisedResponse(range(4), epsilon=1.0)
+        >>> mechanism.estimate_counts([520, 260, 130, 90]).frequency.round(4).tolist()
+        [1.1485, 0.2833, -0.1493, -0.2825]
+        """
+        from dpfast.estimate import estimate_counts
+
+        return estimate_counts(
+            counts,
+            self.channel,
+            values=self.domain.values,
+            method=method,
+            interval=interval,
+            population=population,
+            confidence=confidence,
+            simultaneous=simultaneous,
+            tolerance=tolerance,
+            max_iterations=max_iterations,
         )
+
+    def posterior(self, prior: ArrayLike) -> NDArray[np.float64]:
+        """Return what an answer says about its row: the probability of each true category.
+
+        Parameters
+        ----------
+        prior : array_like of float, shape (k,)
+            Probability of each category before the answer is seen; adds up to 1.
+
+        Returns
+        -------
+        ndarray of float64, shape (k, k)
+            Entry [x, j] is the probability that the truth is j given the answer x. Rows add up to 1.
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentError
+            If `prior` is not a law on the categories, or k is above 4096.
+
+        Examples
+        --------
+        >>> from dpfast import RandomisedResponse
+        >>> RandomisedResponse(["no", "yes"], epsilon=1.0).posterior([0.9, 0.1]).round(4).tolist()
+        [[0.9607, 0.0393], [0.768, 0.232]]
+        """
+        from dpfast.estimate import posterior
+
+        return posterior(self.channel, prior)
 
 
 def expected_rows(n_rows: int, share: Fraction) -> float:

@@ -18,6 +18,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from dpfast._policy_check import Check, check_source
+from dpfast._policy_estimate import estimate_table
 from dpfast._policy_figures import ColumnPlan, plan_column
 from dpfast._policy_groups import Group, Rule, Sanitiser, check_rules
 from dpfast._policy_plan import id_columns, id_names, planned_schema, policy_digest
@@ -89,6 +90,7 @@ class Policy:
     columns: Mapping[str, Rule]
     joint: Mapping[tuple[str, ...], Sanitiser]
     digest: bytes
+    estimate = estimate_table
 
     def __init__(
         self,
@@ -354,8 +356,7 @@ class Policy:
         schema = self.plan_schema(table.schema)
         if isinstance(ids, str) or (isinstance(ids, tuple) and all(isinstance(part, str) for part in ids)):
             ids = id_columns(table, id_names(self.sanitised, ids, table.schema.names))
-        if ids is not None:
-            ids = prepare_ids(ids, table.num_rows)
+        ids = None if ids is None else prepare_ids(ids, table.num_rows)
         rng = Stream() if rng is None else rng
         columns = {name: bare_column(table.column(name)) for name in schema.names}
         for group in self.groups:

@@ -17,12 +17,13 @@ from __future__ import annotations
 import hashlib
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from dpfast import _core
 from dpfast._rounding import integer
+from dpfast.channel import SymmetricChannel
 from dpfast.domain import Domain
 from dpfast.errors import ArgumentError
 from dpfast.hockey_stick import SufficientSet, pair_losses, pair_sets
@@ -39,9 +40,7 @@ from dpfast.privacy import (
 from dpfast.randomness import STREAM_VERSION
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from dpfast.estimate import Estimate
+    from numpy.typing import NDArray
 
 __all__ = ["RandomisedResponse"]
 
@@ -306,50 +305,10 @@ class RandomisedResponse(Mechanism):
         """
         return expected_rows(n_rows, 1 - self.keep_probability)
 
-    def estimate_counts(
-        self,
-        counts: ArrayLike,
-        *,
-        method: Literal["inverse"] = "inverse",
-        population: bool = True,
-        confidence: float = 0.95,
-        simultaneous: bool = False,
-    ) -> Estimate:
-        """Estimate the true frequencies from the counts of a sanitised column.
-
-        Parameters
-        ----------
-        counts : array of int, shape (k,)
-            How often each category was answered, in the order of the domain.
-        method, population, confidence, simultaneous
-            As for `estimate`. "inverse" is (c_j/n - p)/g with g = 1 - k p, the inverse of P = g I + p J.
-
-        Returns
-        -------
-        Estimate
-
-        Raises
-        ------
-        ArgumentTypeError, ArgumentError
-
-        Examples
-        --------
-        >>> mechanism = RandomisedResponse(range(4), epsilon=1.0)
-        >>> mechanism.estimate_counts([520, 260, 130, 90]).frequency.round(4).tolist()
-        [1.1485, 0.2833, -0.1493, -0.2825]
-        """
-        from dpfast.estimate import estimate_counts
-
-        return estimate_counts(
-            counts,
-            values=self.domain.values,
-            threshold=self.threshold,
-            uniform=self.is_uniform,
-            method=method,
-            population=population,
-            confidence=confidence,
-            simultaneous=simultaneous,
-        )
+    @cached_property
+    def channel(self) -> SymmetricChannel:
+        """What the mechanism does to a row, as estimation needs it."""
+        return SymmetricChannel(self.domain.size, self.threshold, self.is_uniform)
 
     def certificate(self) -> dict[str, Any]:
         """Return what anyone needs to check the privacy of this mechanism, without data: a dict fit for JSON.

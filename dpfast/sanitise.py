@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 GROUP_ROWS: Final = 1 << 24  # rows whose pending cells are settled together
 
-__all__ = ["Law", "count_codes", "sanitise_column"]
+__all__ = ["Answers", "Law", "count_codes", "sanitise_column"]
 
 
 class Law(Protocol):
@@ -126,17 +126,40 @@ def _by_id(
 
 def count_codes(domain: Domain, column: Any, name: Any = None) -> NDArray[np.int64]:
     """How often each category occurs in a sanitised column."""
-    domain = domain.answers  # an answer is a value of the domain: none is taken for another
-    adapter = adapt(domain, column, name)
-    counts = np.zeros(domain.size + 1, np.int64)
-    scratch = np.empty(min(TILE_ROWS, adapter.n_rows), adapter.code_type)
-    for start in range(0, adapter.n_rows, TILE_ROWS):
-        stop = min(start + TILE_ROWS, adapter.n_rows)
-        codes = clip_codes(adapter.tile(start, stop, scratch[: stop - start]), domain.size)
-        counts += np.bincount(codes, minlength=counts.size)
-    if counts[domain.size]:
-        raise OutsideDomainError(
-            f"{'the column' if name is None else f'column {name!r}'} holds values that this mechanism cannot have answered; "
-            "was it sanitised with another domain?"
-        )
-    return counts[:-1]
+    answers = Answers(domain, column, name)
+    counts = np.zeros(domain.size, np.int64)
+    for start in range(0, answers.n_rows, TILE_ROWS):
+        counts += np.bincount(answers.codes(start, min(start + TILE_ROWS, answers.n_rows)), minlength=domain.size)
+    return counts
+
+
+class Answers:
+    """A sanitised column as codes, tile by tile.
+
+    Parameters
+    ----------
+    domain : Domain
+        That of its mechanism.
+    column : ndarray, pyarrow Array or ChunkedArray
+        The answers.
+    name : str, optional
+        For error texts.
+    """
+
+    def __init__(self, domain: Domain, column: Any, name: Any = None) -> None:
+        domain = domain.answers  # an answer is a value of the domain: none is taken for another
+        self._adapter = adapt(domain, column, name)
+        self._size = domain.size
+        self._name = name
+        self.n_rows = self._adapter.n_rows
+        self._scratch = np.empty(min(TILE_ROWS, self.n_rows), self._adapter.code_type)
+
+    def codes(self, start: int, stop: int) -> NDArray[Any]:
+        """Return the codes of at most `TILE_ROWS` rows, each below the size of the domain; valid until the next call."""
+        codes = clip_codes(self._adapter.tile(start, stop, self._scratch[: stop - start]), self._size)
+        if codes.size and int(codes.max()) >= self._size:
+            raise OutsideDomainError(
+                f"{'the column' if self._name is None else f'column {self._name!r}'} holds values that this mechanism cannot "
+                "have answered; was it sanitised with another domain?"
+            )
+        return codes

@@ -8,6 +8,8 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from dpfast._text import printable, share, table_lines
+
 __all__ = ["add_json", "add_policy", "print_json", "print_table", "printable", "share"]
 
 
@@ -28,27 +30,8 @@ def print_json(document: Any) -> None:
 
 def print_table(heads: Sequence[str], rows: Iterable[Sequence[str]], *, indent: str = "") -> None:
     """Print columns: the first to the left, the others to the right."""
-    cells = [tuple(heads), *(tuple(row) for row in rows)]
-    widths = [max(len(row[place]) for row in cells) for place in range(len(heads))]
-    for row in cells:
-        first, *others = (
-            cell.ljust(width) if place == 0 else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        print((indent + "  ".join([first, *others])).rstrip())
-
-
-def printable(value: object) -> str:
-    """Return a value of a domain as one line of text that cannot steer a terminal."""
-    if value is None:
-        return "(null)"
-    text = value if isinstance(value, str) else repr(value)
-    return text if text.isprintable() and text else repr(text)
-
-
-def share(number: float) -> str:
-    """Return a share with four decimals, or a dash where there is none."""
-    return f"{number:.4f}" if math.isfinite(number) else "-"
+    for line in table_lines(heads, rows):
+        print(indent + line)
 
 
 def _plain(document: Any) -> Any:

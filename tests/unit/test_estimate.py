@@ -1,4 +1,4 @@
-"""The estimator of true frequencies: formulas, coverage by simulation, degenerate cases, arguments."""
+"""The estimator of true frequencies under randomised response: formulas, degenerate cases, arguments, how it looks."""
 
 from __future__ import annotations
 
@@ -11,17 +11,19 @@ import pytest
 import scipy.stats
 from numpy.typing import NDArray
 
+from dpfast.channel import SymmetricChannel
 from dpfast.errors import ArgumentError, ArgumentTypeError, MissingPackageError
-from dpfast.estimate import Estimate, estimate_counts
+from dpfast.estimate import Estimate, EstimateWarning, estimate_counts
 from dpfast.privacy import WORD_RANGE, response_threshold
 
 COUNTS = [520, 260, 130, 90]
 T4 = response_threshold(4, 1.0)
 
 
-def estimate(counts: Any = COUNTS, **changes: Any) -> Estimate:
-    arguments: dict[str, Any] = {"values": range(len(counts)), "threshold": T4, "uniform": False}
-    return estimate_counts(counts, **(arguments | changes))
+def estimate(counts: Any = COUNTS, *, threshold: Any = T4, uniform: bool = False, **changes: Any) -> Estimate:
+    arguments: dict[str, Any] = {"values": range(len(counts))} | changes
+    channel = SymmetricChannel(max(1, len(arguments["values"])), threshold, uniform)
+    return estimate_counts(counts, channel, **arguments)
 
 
 def matrix(k: int, t: int) -> NDArray[np.float64]:
@@ -71,11 +73,19 @@ def test_population_interval_is_wilson_of_the_observed_share() -> None:
             np.testing.assert_allclose(found.interval[category], expected, atol=1e-10)
 
 
-def test_finite_interval_is_clipped_wald() -> None:
-    found = estimate(population=False)
-    z = scipy.stats.norm.isf(0.025)
-    expected = found.frequency[:, None] + z * found.standard_error[:, None] * [-1, 1]
-    np.testing.assert_allclose(found.interval, expected.clip(0, 1), atol=1e-12)
+def test_interval_of_these_rows_solves_its_equation() -> None:
+    # (estimate - x)^2 = z^2 [x m p (1 - m p) + (1 - x) p (1 - p)] / (n g^2) at both ends that are not clipped.
+    counts, m = np.array([400, 300, 250, 230]), 3
+    found = estimate(counts, population=False)
+    n, p, z = counts.sum(), T4 / WORD_RANGE, scipy.stats.norm.isf(0.025)
+    g = 1 - 4 * p
+    inside = (found.interval > 0) & (found.interval < 1)
+    assert inside.sum() >= 6
+    for end in (0, 1):
+        x = found.interval[:, end]
+        variance = (x * m * p * (1 - m * p) + (1 - x) * p * (1 - p)) / (n * g * g)
+        np.testing.assert_allclose(((found.frequency - x) ** 2 / variance)[inside[:, end]], z * z, rtol=1e-9)
+    assert "these rows" in found.interval_method
 
 
 def test_simultaneous_intervals_share_the_error_among_the_categories() -> None:
@@ -94,71 +104,6 @@ def test_intervals_of_no_observation_are_not_points() -> None:
     assert 0.1 < found.interval[1, 1] < 0.3
 
 
-PI = np.array([0.5, 0.3, 0.15, 0.05])
-TRIALS, ROWS = 4000, 2000
-
-
-def simulated(population: bool, seed: int, t: int) -> list[NDArray[np.int64]]:
-    """Sanitised counts of many tables: drawn anew from PI each time, or one table sanitised again and again."""
-    rng = np.random.default_rng(seed)
-    channel = matrix(4, t)
-    if population:
-        return list(rng.multinomial(ROWS, PI @ channel, size=TRIALS))
-    table = np.rint(ROWS * PI).astype(int)
-    return list(np.sum([rng.multinomial(table[x], channel[x], size=TRIALS) for x in range(4)], axis=0))
-
-
-def coverage(draws: list[NDArray[np.int64]], **arguments: Any) -> tuple[NDArray[np.float64], float]:
-    """Share of the trials in which each interval, and all of them, hold the true shares."""
-    intervals = np.stack([estimate(counts, **arguments).interval for counts in draws])
-    held = (intervals[..., 0] <= PI) & (intervals[..., 1] >= PI)
-    return held.mean(axis=0), float(held.all(axis=1).mean())
-
-
-# Four standard deviations of a share of 0.95 among 4,000 trials, and half a point for the asymptotic level.
-SLACK = 4 * math.sqrt(0.95 * 0.05 / TRIALS) + 0.005
-
-
-@pytest.mark.statistical
-@pytest.mark.parametrize("epsilon", [1.0, 3.0])
-@pytest.mark.parametrize("population", [True, False])
-def test_intervals_cover_at_their_level(population: bool, epsilon: float) -> None:
-    t = response_threshold(4, epsilon)
-    draws = simulated(population, 1, t)
-    each, _ = coverage(draws, threshold=t, population=population)
-    assert (abs(each - 0.95) < SLACK).all()
-    each, every = coverage(draws, threshold=t, population=population, simultaneous=True)
-    assert every > 0.95 - SLACK
-    assert (each > 0.98).all()
-
-
-@pytest.mark.statistical
-def test_errors_of_these_rows_do_not_cover_a_population() -> None:
-    # The control: the variance of sampling left out, at an epsilon where it is most of the variance.
-    t = response_threshold(4, 5.0)
-    each, _ = coverage(simulated(True, 2, t), threshold=t, population=False)
-    assert (each < 0.95 - SLACK).all()
-
-
-@pytest.mark.statistical
-def test_a_wrong_threshold_does_not_cover() -> None:
-    t = response_threshold(4, 1.0)
-    each, _ = coverage(simulated(True, 3, t), threshold=response_threshold(4, 1.2))
-    assert each[0] < 0.95 - SLACK
-
-
-@pytest.mark.statistical
-@pytest.mark.parametrize("population", [True, False])
-def test_the_estimate_is_unbiased_with_the_stated_error(population: bool) -> None:
-    t = response_threshold(4, 1.0)
-    found = [estimate(counts, threshold=t, population=population) for counts in simulated(population, 4, t)]
-    values = np.stack([one.frequency for one in found])
-    error = np.sqrt(np.mean([one.standard_error**2 for one in found], axis=0))
-    assert (abs(values.mean(axis=0) - PI) < 5 * error / math.sqrt(TRIALS)).all()
-    # The standard deviation of 4,000 normal draws is known to 1.1 %; five times that.
-    np.testing.assert_allclose(values.std(axis=0), error, rtol=0.056)
-
-
 @pytest.mark.parametrize(
     "changes",
     [
@@ -169,7 +114,7 @@ def test_the_estimate_is_unbiased_with_the_stated_error(population: bool) -> Non
     ids=["no rows", "uniform", "uniform without remainder"],
 )
 def test_nothing_to_estimate(changes: dict[str, Any]) -> None:
-    with pytest.warns(RuntimeWarning, match=r"^nothing can be estimated: ") as caught:
+    with pytest.warns(EstimateWarning, match=r"^nothing can be estimated: ") as caught:
         found = estimate(**({"counts": [3, 2, 1]} | changes))
     assert len(caught) == 1
     assert not any(character.isdigit() and character not in "01" for character in str(caught[0].message))
@@ -225,8 +170,14 @@ def test_any_integers_are_counts(dtype: Any) -> None:
         {"threshold": 2**63 + 1},
         {"threshold": 2**64 + 1, "uniform": True},
         {"threshold": -1},
-        {"method": "mle"},
+        {"method": "guess"},
         {"method": None},
+        {"interval": "wald"},
+        {"interval": None},
+        {"tolerance": 0},
+        {"tolerance": 1.0},
+        {"tolerance": math.nan},
+        {"max_iterations": 0},
         {"confidence": 0},
         {"confidence": 1.0},
         {"confidence": -0.5},
@@ -251,6 +202,8 @@ def test_values_out_of_range_are_refused(changes: dict[str, Any]) -> None:
         {"confidence": "0.95"},
         {"confidence": None},
         {"confidence": True},
+        {"tolerance": "small"},
+        {"max_iterations": 10.0},
     ],
     ids=str,
 )
@@ -259,9 +212,16 @@ def test_wrong_types_are_refused(changes: dict[str, Any]) -> None:
         estimate(**({"counts": [60, 40]} | changes))
 
 
-def test_the_refused_method_is_told_what_exists() -> None:
-    with pytest.raises(ArgumentError, match=r"^method must be one of 'inverse'$"):
-        estimate(method="em")
+def test_a_refused_choice_is_told_what_exists() -> None:
+    with pytest.raises(ArgumentError, match=r"^method must be one of 'inverse', 'mle', 'em'$"):
+        estimate(method="guess")
+    with pytest.raises(ArgumentError, match=r"^interval must be one of 'wilson', 'clopper_pearson'$"):
+        estimate(interval="guess")
+
+
+def test_the_channel_must_be_that_of_the_values() -> None:
+    with pytest.raises(ArgumentError, match="one row for each category"):
+        estimate_counts([1, 2], SymmetricChannel(3, T4), values="ab")
 
 
 def test_to_arrow() -> None:
@@ -297,14 +257,28 @@ def test_to_pandas_without_pandas(monkeypatch: pytest.MonkeyPatch) -> None:
         estimate().to_pandas()
 
 
-def test_an_estimate_is_read_only_and_short_to_print() -> None:
+def test_an_estimate_is_read_only_and_says_how_it_was_made() -> None:
     found = estimate()
     with pytest.raises(ValueError, match="read-only"):
         found.frequency[0] = 0
     with pytest.raises(AttributeError):
         found.confidence = 0.5  # type: ignore[misc]
-    assert repr(found) == ("<dpfast.Estimate of 4 categories: method='inverse', population=True, confidence=0.95>")
     assert found.values == range(4)
     assert estimate(values=list("abcd")).values == ("a", "b", "c", "d")
-    assert found.method == "inverse"
-    assert found.population is True
+    assert (found.method, found.population, found.simultaneous, found.converged) == ("inverse", True, False, True)
+    assert found.interval_method == "Wilson for the answered share, mapped by the inverse; clipped to [0, 1]"
+    assert found.condition == pytest.approx(np.linalg.cond(matrix(4, T4), 1))
+
+
+def test_an_estimate_prints_as_a_table() -> None:
+    lines = repr(estimate(values=("a", None, "\x1b[31m", "d"), population=False, simultaneous=True)).splitlines()
+    assert lines[0].split() == ["value", "frequency", "error", "95", "%", "interval"]
+    assert lines[1].split()[:2] == ["a", "1.1485"]
+    assert [line.split()[0] for line in lines[2:4]] == ["(null)", "'\\x1b[31m'"]
+    assert lines[-1] == "(method 'inverse', about these rows, intervals hold together)"
+    assert len(lines) == 6
+    long = repr(estimate(np.arange(1, 101), threshold=response_threshold(100, 1.0))).splitlines()
+    assert (len(long), long[-2]) == (23, "... and 80 more")
+    with pytest.warns(EstimateWarning):
+        empty = estimate([0, 0])
+    assert repr(empty).splitlines()[1].split() == ["0", "-", "-", "0.0000", "to", "1.0000"]

@@ -1,0 +1,176 @@
+"""`Policy.estimate`: estimates from a sanitised table, read once, batch by batch."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from dpfast._estimate_core import Fit, Options, announce, fit
+from dpfast._figures import Grouped, figures
+from dpfast._parquet import BATCH_ROWS, ParquetSource
+from dpfast._tally import Counter, Groups, check_weights
+from dpfast.crosstab import CrossTab, fit_crosstab
+from dpfast.errors import ArgumentTypeError, PolicyError
+from dpfast.estimate import Estimate
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from dpfast.mechanism import Mechanism
+
+__all__ = ["estimate_table"]
+
+
+class Rules(Protocol):
+    """What of a policy is needed here."""
+
+    @property
+    def mechanisms(self) -> Mapping[str, Mechanism]:
+        """The sanitised columns and their mechanisms."""
+
+
+def estimate_table(
+    self: Rules,
+    table: Any,
+    columns: str | list[str] | tuple[str, ...],
+    *,
+    by: str | tuple[str, ...] | None = None,
+    keys: Any = None,
+    weights: str | None = None,
+    method: Literal["inverse", "mle", "em"] = "inverse",
+    interval: Literal["wilson", "clopper_pearson"] = "wilson",
+    population: bool = True,
+    confidence: float = 0.95,
+    simultaneous: bool = False,
+    tolerance: float = 1e-9,
+    max_iterations: int = 10_000,
+) -> Any:
+    """Estimate the true frequencies of a column, or the joint ones of several, from a sanitised table.
+
+    Parameters
+    ----------
+    table : pyarrow.Table, RecordBatch or RecordBatchReader, iterable of record batches, or path
+        What `sanitise` returned, or the Parquet file that it was written to.
+    columns : str, or list of str
+        A sanitised column of the policy, or several for a cross-tabulation.
+    by : str or tuple of str, optional
+        Public columns: one estimate for each of `keys`.
+    keys : list, required with `by`
+        The keys to answer; tuples where there are several columns. Rows of other keys are left out.
+    weights : str, optional
+        A public column of row weights.
+    method, interval, population, confidence, simultaneous, tolerance, max_iterations
+        As for `RandomisedResponse.estimate`; Clopper-Pearson intervals are for a single column.
+
+    Returns
+    -------
+    Estimate, CrossTab, or Grouped of either
+        For one column given by its name, for a list of columns, and with `by`.
+
+    Raises
+    ------
+    PolicyError
+        If the policy does not sanitise a column, or the table has no such column.
+    ArgumentTypeError, ArgumentError
+        Before any value is read; also for more than 10**7 cells.
+    OutsideDomainError
+        If a column cannot be an answer of its mechanism.
+    FileError, CorruptDataError
+        If the file cannot be read.
+
+    Notes
+    -----
+    Post-processing: no privacy cost. One pass over the rows; memory is that of a batch and of the table of counts.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from dpfast import Policy, RandomisedResponse, Stream
+    >>> yes_no = RandomisedResponse(["no", "yes"], epsilon=4.0)
+    >>> policy = Policy({"smoker": yes_no, "cough": yes_no})
+    >>> table = pa.table({"smoker": ["no"] * 600 + ["yes"] * 400, "cough": ["no"] * 500 + ["yes"] * 500})
+    >>> released = policy.sanitise(table, rng=Stream.insecure(2))
+    >>> policy.estimate(released, ["smoker", "cough"])  # doctest: +ELLIPSIS
+    smoker  cough  frequency   error    95 % interval
+    no      no        0.5...
+    """
+    options = Options(method, interval, population, confidence, simultaneous, tolerance, max_iterations)
+    wanted = (columns,) if isinstance(columns, str) else tuple(columns)
+    if not wanted or not all(isinstance(name, str) for name in wanted) or len(set(wanted)) != len(wanted):
+        raise ArgumentTypeError("columns must be the name of a column, or a list of distinct names")
+    mechanisms = self.mechanisms
+    for name in wanted:
+        if name not in mechanisms:
+            raise PolicyError(f"the policy does not sanitise a column named {name!r}, so there is nothing to estimate")
+    beside = (by,) if isinstance(by, str) else () if by is None else by
+    if not isinstance(beside, tuple) or not all(isinstance(name, str) for name in beside) or (by is not None and not beside):
+        raise ArgumentTypeError("by must be the name of a public column, or a tuple of names")
+    if weights is not None and not isinstance(weights, str):
+        raise ArgumentTypeError("weights must be the name of a public column")
+    for name in (*beside, *(() if weights is None else (weights,))):
+        if name in mechanisms:
+            raise PolicyError(f"column {name!r} is sanitised; by= and weights= take public columns")
+    groups = Groups(beside, keys) if beside else Groups.of(None, keys)
+
+    domains = [mechanisms[name].domain for name in wanted]
+    counter = Counter(domains, names=wanted, groups=groups, weighted=weights is not None)
+    for batch in _batches(table, (*wanted, *beside, *(() if weights is None else (weights,))), wanted):
+        counter.add(
+            [batch.column(name) for name in wanted],
+            by=[batch.column(name) for name in beside] or None,
+            weights=None if weights is None else check_weights(batch.column(weights)),
+        )
+    estimates: list[Estimate | CrossTab] = []
+    fits: list[Fit] = []
+    channels = [mechanisms[name].channel for name in wanted]
+    for counts, squares in counter.tables():
+        one: Estimate | CrossTab
+        if isinstance(columns, str):
+            found = fit(counts, channels, options, squares=squares)
+            one = Estimate(domains[0].values, **figures(found, options))
+        else:
+            values = [domain.values for domain in domains]
+            one, found = fit_crosstab(counts, channels, options, values=values, names=wanted, squares=squares)
+        estimates.append(one)
+        fits.append(found)
+    announce(fits)
+    return estimates[0] if groups is None else Grouped(beside, dict(zip(groups.keys, estimates, strict=True)))
+
+
+def _batches(source: Any, names: tuple[str, ...], sanitised: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of whatever holds a table."""
+    import pyarrow as pa
+
+    if isinstance(source, str | os.PathLike):
+        with ParquetSource(source) as file:
+            _check_names(file.schema, names)
+            yield from file.batches(names, dictionaries=sanitised)
+        return
+    batches: Iterable[pa.RecordBatch]
+    if isinstance(source, pa.Table):
+        _check_names(source.schema, names)
+        batches = source.select(list(names)).to_batches(BATCH_ROWS)
+    elif isinstance(source, pa.RecordBatchReader):
+        _check_names(source.schema, names)
+        batches = source
+    elif isinstance(source, pa.RecordBatch):
+        batches = [source]
+    elif isinstance(source, Iterable):
+        batches = source
+    else:
+        raise ArgumentTypeError("table must be a pyarrow Table, RecordBatch or RecordBatchReader, record batches, or a path")
+    for batch in batches:
+        if not isinstance(batch, pa.RecordBatch):
+            raise ArgumentTypeError("table must be a pyarrow Table, RecordBatch or RecordBatchReader, record batches, or a path")
+        _check_names(batch.schema, names)
+        yield batch
+
+
+def _check_names(schema: pa.Schema, names: tuple[str, ...]) -> None:
+    missing = [name for name in names if name not in schema.names]
+    if missing:
+        raise PolicyError(f"the table has no column named {', '.join(map(repr, missing))}")
+    repeated = [name for name in names if schema.names.count(name) > 1]
+    if repeated:
+        raise PolicyError(f"the table has more than one column named {', '.join(map(repr, repeated))}")

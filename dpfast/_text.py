@@ -1,0 +1,33 @@
+"""Values and figures as text for people."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+
+__all__ = ["printable", "share", "table_lines"]
+
+
+def table_lines(heads: Sequence[str], rows: Iterable[Sequence[str]], *, labels: int = 1) -> Iterator[str]:
+    """Yield the lines of a table: the first `labels` columns to the left, the others to the right."""
+    cells = [tuple(heads), *(tuple(row) for row in rows)]
+    widths = [max(len(row[place]) for row in cells) for place in range(len(heads))]
+    for row in cells:
+        padded = (
+            cell.ljust(width) if place < labels else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        yield "  ".join(padded).rstrip()
+
+
+def printable(value: object) -> str:
+    """Return a value of a domain as one line of text that cannot steer a terminal."""
+    if value is None:
+        return "(null)"
+    text = value if isinstance(value, str) else repr(value)
+    return text if text.isprintable() and text else repr(text)
+
+
+def share(number: float) -> str:
+    """Return a share with four decimals, or a dash where there is none."""
+    return f"{number:.4f}" if math.isfinite(number) else "-"

@@ -92,23 +92,24 @@ def check_rules(columns: object, joint: object, unlisted: str) -> tuple[Group, .
 def _column(name: object, rule: object) -> Group | None:
     if isinstance(name, tuple):
         raise PolicyError("a group of columns is declared in joint={(name, name): mechanism}")
-    _check_name(name)
+    column = _check_name(name)
     if isinstance(rule, str) and rule in USES:
         return None
     if not isinstance(rule, Mechanism | Stratified):
         raise PolicyError(f'column {name!r}: the rule must be a mechanism, such as a RandomisedResponse, "public" or "drop"')
     if rule.domain.kind == "product":
         raise PolicyError(f"column {name!r}: its domain is a product; declare the columns in joint={{(name, name): …}}")
-    return Group((name,), rule)
+    return Group((column,), rule)
 
 
-def _check_name(name: object) -> None:
+def _check_name(name: object) -> str:
     if not isinstance(name, str):
         raise PolicyError("the name of a column must be a string")
     try:
         name.encode()
     except UnicodeEncodeError:
         raise PolicyError("the name of a column is not valid Unicode text") from None
+    return name
 
 
 def _joint(names: object, rule: object) -> Group:

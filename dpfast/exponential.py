@@ -69,7 +69,7 @@ class ExponentialResponse(TableMechanism):
     >>> from dpfast import ExponentialResponse
     >>> mechanism = ExponentialResponse(["none", "some", "much"], distance="ordinal", epsilon=1.0)
     >>> mechanism.matrix.round(3).tolist()
-    [[0.504, 0.293, 0.171], [0.254, 0.437, 0.254], [0.171, 0.293, 0.504]]
+    [[0.506, 0.307, 0.186], [0.274, 0.452, 0.274], [0.186, 0.307, 0.506]]
     >>> mechanism.epsilon_at() <= 1.0
     True
     """
@@ -162,7 +162,8 @@ def _weights(far: NDArray[np.float64], rate: float) -> NDArray[np.float64]:
     """Minus the logarithms of the probabilities."""
     scaled = rate * (far - far.min(axis=1, keepdims=True))
     totals: NDArray[np.float64] = np.exp(-scaled).sum(axis=1, keepdims=True)
-    return scaled + np.log(totals)
+    weights: NDArray[np.float64] = scaled + np.log(totals)
+    return weights
 
 
 def _matrix(far: NDArray[np.float64], rate: float) -> NDArray[np.float64]:

@@ -267,7 +267,7 @@ def _answers(mechanism: Answering, counts: NDArray[np.int64], bits: Bits) -> NDA
     if hasattr(mechanism, "threshold"):
         response = cast("Threshold", mechanism)
         return answer_response(counts, response.threshold, response.is_uniform, bits)
-    occurring = counts.any(axis=1)
+    occurring = counts.sum(axis=1).tolist()
     table = zip(cast("Table", mechanism).table, occurring, strict=True)
     return answer_table(counts, (np.cumsum(row).tolist() if occurs else [] for row, occurs in table), bits)
 

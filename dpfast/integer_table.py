@@ -43,7 +43,7 @@ class IntegerTable:
 
     @property
     def k(self) -> int:
-        return self.words.shape[1]
+        return int(self.words.shape[1])
 
     def rows(self, *, unknown: bool) -> NDArray[np.uint64]:
         """The rows that a value can be answered from, modulo 2^64."""
@@ -51,7 +51,7 @@ class IntegerTable:
 
     def entry(self, row: int, x: int) -> int:
         """One entry as an exact integer."""
-        return WORD_RANGE if self.full.get(row) == x else int(self.unknown[x] if row == self.k else self.words[row, x])
+        return WORD_RANGE if self.full.get(row) == x else int((self.unknown if row == self.k else self.words[row])[x])
 
     def integers(self, row: int) -> list[int]:
         """A row as exact integers that sum to 2^64; row k is that of values outside the domain."""
@@ -133,7 +133,8 @@ def stochastic(matrix: Any, k: int) -> NDArray[np.float64]:
     sums = rows.sum(axis=1, keepdims=True)
     if (np.abs(sums - 1) > ROW_TOLERANCE).any():
         raise ArgumentError("every row of matrix must sum to 1 (within 1e-12)")
-    return rows / sums
+    normal: NDArray[np.float64] = rows / sums
+    return normal
 
 
 def realise(matrix: NDArray[np.float64]) -> IntegerTable:

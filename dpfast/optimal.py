@@ -156,7 +156,8 @@ def _prior(prior: ArrayLike | None, objective: str, k: int) -> NDArray[np.float6
         raise ArgumentTypeError("prior must be an array of numbers, one for each category") from None
     if weights.shape != (k,) or not np.isfinite(weights).all() or (weights < 0).any() or weights.sum() <= 0:
         raise ArgumentError(f"prior must hold {k} finite numbers that are not negative, not all 0")
-    return weights / weights.sum()
+    normal: NDArray[np.float64] = weights / weights.sum()
+    return normal
 
 
 def _orbits(costs: NDArray[np.float64], weights: NDArray[np.float64] | None) -> list[NDArray[np.int64]]:

@@ -36,7 +36,8 @@ def test_random_distances_are_calibrated_by_the_check_and_not_by_a_bound() -> No
     rng = np.random.default_rng(1)
     for _ in range(60):
         k = int(rng.integers(2, 9))
-        far = rng.random((k, k)) * 10.0 ** rng.uniform(-3, 3)
+        places = rng.random((k, 2)) * 10.0 ** rng.uniform(-3, 3)
+        far = np.hypot(*(places[:, None] - places[None]).transpose(2, 0, 1))
         mechanism = ExponentialResponse(range(k), distance=far, epsilon=1.5)
         assert mechanism.epsilon_at() <= 1.5
         assert mechanism.epsilon_at() > 1.4999
@@ -52,10 +53,26 @@ def test_the_hamming_distance_is_randomised_response() -> None:
 
 
 def test_half_the_noise_of_the_general_bound() -> None:
-    """On a circle the normalisers are equal and the loss is rate * diameter, not twice that."""
+    """On a circle the normalisers are equal and the loss is rate * diameter; elsewhere it lies between that and twice that."""
     mechanism = ExponentialResponse(range(10), distance="circular", epsilon=2.0)
     assert mechanism.rate * 5 == pytest.approx(2.0, rel=1e-9)
-    assert 1.0 < ExponentialResponse(range(10), distance="ordinal", epsilon=2.0).rate * 9 < 2.0
+    lonely = ExponentialResponse(range(4), distance=[[0, 0, 0, 1], [0, 0, 0, 1], [0, 0, 0, 1], [1, 1, 1, 0]], epsilon=2.0)
+    assert 1.0 < lonely.rate < 1.9
+
+
+def test_distances_that_are_no_metric_are_safe_too() -> None:
+    """Loss may fall as the rate grows (rows (0, 1 x 20), (0, 0.9 x 20)): the last check is what counts."""
+    rng = np.random.default_rng(2)
+    tried = [rng.random((k, k)) ** 3 * 10.0 for k in rng.integers(2, 9, 40)]
+    odd = np.full((21, 21), 1.0)
+    odd[::2] = 0.9
+    odd[:, 0] = 0.0
+    for far in [*tried, odd]:
+        for epsilon in (0.1, 1.5):
+            mechanism = ExponentialResponse(range(len(far)), distance=far, epsilon=epsilon)
+            worst = reference.worst_ratio(mechanism.table.tolist())
+            assert worst is not None
+            assert math.log(worst) <= epsilon * (1 + 1e-15)
 
 
 def test_the_named_distances() -> None:

@@ -210,7 +210,7 @@ def test_expected_changes() -> None:
     for n_rows in (1.0, "1", None, True):
         with pytest.raises(ArgumentTypeError, match="n_rows must be an integer"):
             mechanism.expected_changes(n_rows)  # type: ignore[arg-type]
-    with pytest.raises(ArgumentError, match="must not be negative"):
+    with pytest.raises(ArgumentError, match="n_rows must be at least 0"):
         mechanism.expected_changes(-1)
 
 

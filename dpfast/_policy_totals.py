@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from dpfast._policy_groups import Group, Rule
+from dpfast._policy_groups import Group, Rule, Sanitiser
+from dpfast.composition import compose
 from dpfast.privacy import Privacy, sum_up, times_up
 from dpfast.stratified import Stratified
 
-__all__ = ["asked_delta", "certificate", "described", "row_privacy"]
+__all__ = ["asked_delta", "certificate", "composed", "described", "row_privacy"]
 
 CERTIFICATE_FORMAT = 1
+PARTS_MAX = 10_000  # of a composition that is worked out; beyond, epsilons are added
 
 
 def asked_delta(groups: Sequence[Group], rows_per_person: int) -> float:
@@ -20,13 +22,36 @@ def asked_delta(groups: Sequence[Group], rows_per_person: int) -> float:
 
 
 def row_privacy(groups: Sequence[Group], delta: float, rows_per_person: int) -> Privacy:
-    """Return what the rows of a person cost, by basic composition; see `dpfast.Policy.privacy`."""
-    asked = asked_delta(groups, rows_per_person)
-    if asked <= delta:
-        epsilon = sum_up(group.rule.epsilon_at(group.rule.delta) for group in groups)
-    else:
-        epsilon, asked = sum_up(group.rule.epsilon_at(0.0) for group in groups), 0.0
-    return Privacy(times_up(epsilon, rows_per_person), asked, "replace_one", rows_per_person)
+    """Return what the rows of a person cost at `delta`; see `dpfast.Policy.privacy`."""
+    figures = [(group.rule.epsilon_at, group.rule.delta) for group in groups]
+    return composed([_composable(group.rule) for group in groups], figures, delta, rows_per_person)
+
+
+def composed(
+    parts: Sequence[Any], figures: Sequence[tuple[Callable[[float], float], float]], delta: float, rows_per_person: int
+) -> Privacy:
+    """Return (epsilon, delta) of releases that all look at one row, for `rows_per_person` rows.
+
+    Parameters
+    ----------
+    parts
+        What `compose` takes.
+    figures
+        Of each part epsilon as a function of delta, and the delta it was made for: sums of these hold too, and are less where
+        the composition only bounds.
+    """
+    epsilon = times_up(sum_up(epsilon_at(0.0) for epsilon_at, _ in figures), rows_per_person)
+    if delta > 0.0:
+        if times_up(sum_up(asked for _, asked in figures), rows_per_person) <= delta:
+            epsilon = min(epsilon, times_up(sum_up(epsilon_at(asked) for epsilon_at, asked in figures), rows_per_person))
+        if len(parts) * rows_per_person <= PARTS_MAX:
+            epsilon = min(epsilon, compose(list(parts) * rows_per_person, delta=delta).epsilon)
+    return Privacy(epsilon, delta, "replace_one", rows_per_person)
+
+
+def _composable(rule: Sanitiser) -> Any:
+    """The stratum of a row is public: of strata the worst statement counts."""
+    return Privacy(rule.epsilon_at(rule.delta), rule.delta) if isinstance(rule, Stratified) else rule
 
 
 def certificate(columns: Mapping[str, Rule], groups: Sequence[Group], rows_per_person: int) -> dict[str, Any]:

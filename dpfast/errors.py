@@ -8,6 +8,7 @@ from __future__ import annotations
 __all__ = [
     "ArgumentError",
     "ArgumentTypeError",
+    "CertificateError",
     "CorruptDataError",
     "DomainError",
     "DpfastError",
@@ -59,6 +60,10 @@ class FileError(DpfastError, OSError):
 
 class MissingPackageError(DpfastError, ImportError):
     """An optional package is needed and not installed."""
+
+
+class CertificateError(DpfastError, ValueError):
+    """A certificate does not prove what it states."""
 
 
 class SolverError(DpfastError, RuntimeError):

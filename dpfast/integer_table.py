@@ -91,6 +91,25 @@ class IntegerTable:
                 parts.append(self.full[row].to_bytes(2, "little"))
         return b"".join(parts)
 
+    @classmethod
+    def from_bytes(cls, data: bytes, k: int, *, unknown: bool) -> IntegerTable:
+        """Read the format of `to_bytes`; without the row of unknown values that row is the first one."""
+        rows, full, at = [], {}, 0
+        for row in range(k + unknown):
+            words = np.frombuffer(data[at : at + 8 * k], "<u8").astype(np.uint64)
+            at += 8 * k
+            if words.size != k or int(words.sum(dtype=np.uint64)):
+                raise ArgumentError("the bytes are no table of words: rows must sum to 2^64")
+            if not words.any():
+                full[row] = int.from_bytes(data[at : at + 2], "little")
+                at += 2
+                if full[row] >= k:
+                    raise ArgumentError("the bytes are no table of words: a category is outside the table")
+            rows.append(words)
+        if at != len(data):
+            raise ArgumentError("the bytes are no table of words: they are too many or too few")
+        return cls(np.array(rows[:k]), rows[-1], full)
+
 
 def stochastic(matrix: Any, k: int) -> NDArray[np.float64]:
     """Return a matrix as float64 with rows that sum to 1, or refuse it.

@@ -9,6 +9,7 @@ Every histogram is checked before it is timed.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -24,7 +25,7 @@ K = 10
 EPSILON = 1.0
 N = 10**8  # rows of the column that is sanitised
 MANY = 10**9  # rows of the histogram alone
-SECONDS = 0.2  # for MANY rows on the two-core machine
+REACH = {"rows": 20.0, "sanitised": 3.0}  # at least so many times as fast, on the two-core machine
 
 
 def moments(counts: NDArray[Any], mechanism: RandomisedResponse) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -38,6 +39,13 @@ def check(counts: NDArray[Any], mechanism: RandomisedResponse, answers: NDArray[
     mean, variance = moments(counts, mechanism)
     assert answers.sum() == counts.sum()
     assert (np.abs(answers - mean) < 6 * np.sqrt(variance) + 8).all()  # 8: the skew of small counts
+
+
+def processor_seconds(run: Callable[[], Any]) -> float:
+    """Of this thread: what others do on the machine does not count."""
+    start = time.thread_time()
+    run()
+    return time.thread_time() - start
 
 
 def test_ratios() -> None:
@@ -71,10 +79,9 @@ def test_ratios() -> None:
         {"against": "`sanitise` alone, one thread", "says": f"{ratios['sanitised']:.1f} times as fast"},
     ]
     save("counts", [{"work": f"`sanitise_counts`, 10⁸ rows, k = {K}", "ratios": says}])
-    print(f"\n{MANY:.0e} rows in {seconds['many']:.3f} s (reach: {SECONDS} s)")
+    print(f"\n{MANY:.0e} rows in {seconds['many']:.3f} s")
     print(f"{ratios['rows']:.1f} times as fast as sanitising and counting, {ratios['sanitised']:.1f} as sanitising alone")
-    assert seconds["many"] <= SECONDS
-    assert ratios["rows"] >= 10
+    assert all(ratios[name] >= least for name, least in REACH.items())
 
 
 def test_mean_and_variance_of_many_rows() -> None:
@@ -99,8 +106,7 @@ def test_cost_is_linear_in_rows(k: int) -> None:
     for n in (10**6, 10**7, 10**8, 10**9):
         counts = np.full(k, n // k)
         check(counts, mechanism, mechanism.sanitise_counts(counts, rng=Stream.insecure(1)))
-        best = interleaved({"run": lambda: mechanism.sanitise_counts(counts, rng=Stream.insecure(1))}, rounds=5)  # noqa: B023
-        seconds.append(best["run"])
+        seconds.append(min(processor_seconds(lambda: mechanism.sanitise_counts(counts)) for _ in range(5)))  # noqa: B023
     print(f"\nk = {k}: " + ", ".join(f"{s * 1e3:.2f} ms" for s in seconds))
     assert all(b < 12 * a + 0.01 for a, b in pairwise(seconds))
 
@@ -128,18 +134,18 @@ class Table:
 def test_a_dense_table(k: int) -> None:
     mechanism, counts = Table(k), np.full(k, 10**9 // k)
     response = RandomisedResponse(range(k), epsilon=6.0)
-    start = time.perf_counter()
+    start = time.thread_time()
     answers = sanitise_counts(mechanism, counts, rng=Stream.insecure(1))
-    print(f"\n10^9 rows, dense {k} x {k} table: {time.perf_counter() - start:.2f} s")
+    print(f"\n10^9 rows, dense {k} x {k} table: {time.thread_time() - start:.2f} s")
     check(counts, response, answers)
 
 
 def test_a_contingency_table() -> None:
     mechanisms = [RandomisedResponse(range(k), epsilon=2.0) for k in (16, 3, 105)]
     counts = np.full((16, 3, 105), 10**9 // (16 * 3 * 105))
-    start = time.perf_counter()
+    start = time.thread_time()
     answers = sanitise_contingency(counts, mechanisms, rng=Stream.insecure(1))
-    print(f"\n10^9 rows, 16 x 3 x 105 contingency table: {time.perf_counter() - start:.2f} s")
+    print(f"\n10^9 rows, 16 x 3 x 105 contingency table: {time.thread_time() - start:.2f} s")
     assert answers.sum() == counts.sum()
     for axis, mechanism in enumerate(mechanisms):
         others = tuple(a for a in range(3) if a != axis)

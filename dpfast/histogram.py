@@ -267,9 +267,8 @@ def _answers(mechanism: Answering, counts: NDArray[np.int64], bits: Bits) -> NDA
     if hasattr(mechanism, "threshold"):
         response = cast("Threshold", mechanism)
         return answer_response(counts, response.threshold, response.is_uniform, bits)
-    occurring = counts.sum(axis=1).tolist()
-    table = zip(cast("Table", mechanism).table, occurring, strict=True)
-    return answer_table(counts, (np.cumsum(row).tolist() if occurs else [] for row, occurs in table), bits)
+    table = zip(cast("Table", mechanism).table, counts, strict=True)
+    return answer_table(counts, (np.cumsum(words).tolist() if rows.any() else [] for words, rows in table), bits)
 
 
 def _checked(counts: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.int64]:

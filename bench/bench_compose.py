@@ -98,8 +98,8 @@ def test_different_laws(benchmark: Any, n: int) -> None:
 def test_tables(benchmark: Any, k: int) -> None:
     # Answers near the truth are likelier: weights e^-|i - j| / 2, as integers with one sum.
     weights = np.exp(-0.5 * np.abs(np.subtract.outer(np.arange(k), np.arange(k))))
-    table = (weights / weights.sum(axis=1, keepdims=True) * 2**40).astype(np.int64)
-    np.fill_diagonal(table, table.diagonal() + 2**40 - table.sum(axis=1))
+    table = (weights / weights.sum(axis=1, keepdims=True) * 2.0**60).astype(np.int64)
+    np.fill_diagonal(table, table.diagonal() + 2**60 - table.sum(axis=1))
     lower, upper = compose_bounds([table] * 5, delta=DELTA)
     assert lower <= upper <= lower * 1.05
     benchmark.group = "five copies of a table"

@@ -78,7 +78,7 @@ def allocate(
     Nothing here looks at data; sizes, weights and epsilon are public. **Privacy guarantee.** The columns compose to at most
     `epsilon` (``replace_one``, all columns of a row may change), whatever the split. **Optimality.** "variance" and up to 8
     columns under "errors": the least value up to rounding. More columns: at most ``epsilon * sum(weights) / 4000`` above it.
-    **Cost.** About 0.1 seconds for 8 columns or 50.
+    **Cost.** A few tenths of a second for 8 columns or 50.
 
     References
     ----------

@@ -48,22 +48,19 @@ References
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from dpfast._rounding import (
     FIRST_DIGITS,
     ceiling,
     exp_bounds,
     exp_enclosure,
-    float_above,
-    float_below,
     integer,
     log_above,
     ratio_above,
-    real_number,
     sum_up,
     times_up,
 )
+from dpfast._statement import Privacy, check_delta, check_epsilon
 from dpfast.budget import allocate, zcdp_of_exponential
 from dpfast.errors import ArgumentError
 
@@ -85,126 +82,9 @@ __all__ = [
 
 WORD_BITS = 64
 WORD_RANGE = 2**WORD_BITS
-NEIGHBOURS = ("replace_one", "add_remove")
 
 # e^45 = 3.49e19 > 2^64 = 1.84e19: from here on a single word per category off the diagonal is enough.
 _EPSILON_OF_ONE_WORD = 45.0
-
-
-@dataclass(frozen=True)
-class Privacy:
-    """A statement of privacy: (epsilon, delta), for which neighbours, for how many rows a person.
-
-    Parameters
-    ----------
-    epsilon : float
-        Natural logarithm of the largest ratio of probabilities; at least 0, infinite if nothing is promised.
-    delta : float
-        Additive slack of the ratio, in [0, 1]. Sums of deltas above 1 promise nothing: state ``min(1.0, delta)``.
-    neighbours : {"replace_one", "add_remove"}
-        Which tables must look alike: those that differ in one row, or those that differ by one row more or less.
-    rows_per_person : int
-        Number of rows that one person may own; the caller vouches for it.
-
-    Raises
-    ------
-    ArgumentError, ArgumentTypeError
-        For a value outside the ranges above.
-
-    Notes
-    -----
-    A number that is no double (a Fraction, a Decimal) is rounded up: a statement never claims more than it was given.
-
-    Examples
-    --------
-    >>> Privacy(1.5, rows_per_person=2)
-    Privacy(epsilon=1.5, delta=0.0, neighbours='replace_one', rows_per_person=2)
-    """
-
-    epsilon: float
-    delta: float = 0.0
-    neighbours: str = "replace_one"
-    rows_per_person: int = 1
-
-    def __post_init__(self) -> None:
-        epsilon = real_number(self.epsilon, "epsilon")
-        delta = real_number(self.delta, "delta")
-        if not 0 <= delta <= 1:
-            raise ArgumentError("delta must be between 0 and 1")
-        if self.neighbours not in NEIGHBOURS:
-            raise ArgumentError(f"neighbours must be one of {', '.join(map(repr, NEIGHBOURS))}")
-        object.__setattr__(self, "epsilon", float_above(epsilon))
-        object.__setattr__(self, "delta", float_above(delta))
-        object.__setattr__(self, "rows_per_person", integer(self.rows_per_person, "rows_per_person", minimum=1))
-
-
-def check_epsilon(value: object, name: str = "epsilon") -> float:
-    """Return a privacy budget as a float, or refuse it.
-
-    Parameters
-    ----------
-    value : real number
-        A finite number that is not negative: int, float, Fraction, Decimal or NumPy scalar.
-    name : str
-        How the error text calls the argument.
-
-    Returns
-    -------
-    float
-        The largest double not above `value`: the budget spent is never more than the one asked for.
-
-    Raises
-    ------
-    ArgumentTypeError
-        If `value` is not a real number (a string, None, a bool, a complex number, an array).
-    ArgumentError
-        If it is NaN, negative or infinite.
-
-    Examples
-    --------
-    >>> check_epsilon(1)
-    1.0
-    >>> from fractions import Fraction
-    >>> check_epsilon(Fraction(1, 10)) < 0.1       # the double 0.1 lies above one tenth
-    True
-    """
-    number = real_number(value, name)
-    if number == math.inf:
-        raise ArgumentError(f'{name} must be finite; to release a column as it is, declare it "public" in a Policy')
-    return float_below(number)
-
-
-def check_delta(value: object, name: str = "delta") -> float:
-    """Return a delta as a float in [0, 1), rounded down, or refuse it.
-
-    Parameters
-    ----------
-    value : real number
-        At least 0 and below 1: int, float, Fraction, Decimal or NumPy scalar.
-    name : str
-        How the error text calls the argument.
-
-    Returns
-    -------
-    float
-        The largest double not above `value`.
-
-    Raises
-    ------
-    ArgumentTypeError
-        If `value` is not a real number.
-    ArgumentError
-        If it is NaN, negative, or 1 and more (which would allow the data to be released as they are).
-
-    Examples
-    --------
-    >>> check_delta(1e-6)
-    1e-06
-    """
-    number = real_number(value, name)
-    if number >= 1:
-        raise ArgumentError(f"{name} must be at least 0 and below 1")
-    return float_below(number)
 
 
 def response_threshold(k: int, epsilon: float, delta: float = 0.0) -> int:

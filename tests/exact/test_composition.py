@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from dpfast import Privacy, RandomisedResponse, _grid_bounds, compose, compose_bounds, composed_delta
-from dpfast._exact_composition import ExactComposition, _shares
+from dpfast._exact_composition import ExactComposition, _Points, _shares
 from dpfast._grid_bounds import grid_bounds
 from dpfast._losses import Law, Table, read_part
 from dpfast.reference.response import exp_bounds
@@ -149,7 +149,8 @@ def test_large_and_broken_statements_add() -> None:
     assert compose([Privacy(150.0, 0.25), Privacy(200.0)], delta=0.25) == Privacy(350.0, 0.25)
     assert compose([Privacy(150.0, 0.25)], delta=0.2).epsilon == math.inf
     assert compose([Privacy(math.inf)], delta=0.5).epsilon == math.inf
-    assert compose([Privacy(1.0, 1e-3)], delta=1e-4).epsilon == math.inf
+    assert compose([Privacy(1.0, 1e-3)], delta=9.9e-4).epsilon == math.inf
+    assert compose([Privacy(1.0, 1e-3)] * 2, delta=1.9e-3).epsilon == math.inf
     assert compose([Privacy(1.0, 1e-3)], delta=1e-3).epsilon == pytest.approx(1.0, abs=1e-9)
     assert composed_delta([Privacy(150.0, 0.25)], epsilon=149.0) == 1.0
     assert composed_delta([Privacy(150.0, 0.25), Privacy(1.0, 0.5)], epsilon=1e308) == 0.75
@@ -241,6 +242,20 @@ def test_shares_of_copies_are_those_of_convolutions(law: Law, bits: int) -> None
         for share, weight in zip(shares, weights, strict=True):
             true = Fraction(weight << bits, law.total**n)
             assert true - 2 < share <= true
+
+
+@pytest.mark.parametrize("bits", [12, 20, 40, 90])
+@pytest.mark.parametrize("seed", range(12))
+def test_bounds_hold_at_any_precision(seed: int, bits: int) -> None:
+    # So few bits that the errors of the shares show: without them the upper bound would be too low, the lower too high.
+    rng = random.Random(seed)
+    delta = 10 ** rng.uniform(-2, -0.3)
+    laws = {Law.of(rng.randint(8, 20), rng.randint(1, 7), rng.randint(0, 9), 0): rng.randint(3, 9) for _ in range(3)}
+    exact, _ = ExactComposition(laws).epsilon(delta)
+    lower, upper = ExactComposition(laws)._epsilon(_Points(laws, bits), delta)
+    assert lower <= exact * (1 + 1e-12)
+    assert exact <= upper
+    assert bits < 90 or upper - lower < 1e-3
 
 
 @pytest.mark.parametrize(("m", "epsilon", "n"), [(1, 0.1, 100), (9, 0.3, 60), (4, 2.0, 37)])

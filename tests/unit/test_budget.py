@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpfast import ArgumentError, ArgumentTypeError, RandomisedResponse, budget, privacy
+from dpfast import ArgumentError, ArgumentTypeError, Privacy, RandomisedResponse, budget, privacy
 from dpfast.privacy import allocate, zcdp_of_exponential
 
 
@@ -188,3 +188,18 @@ def test_zcdp_bounds_the_renyi_divergence_of_bounded_range(epsilon: float) -> No
     assert 0.85 < closest <= 1 + 1e-9
     with pytest.raises(ArgumentError):
         zcdp_of_exponential(-epsilon)
+
+
+def test_statements_imply_zcdp() -> None:
+    for epsilon in (0.0, 0.1, 1 / 3, 2.0, 1e150):
+        rho = Privacy(epsilon).rho
+        assert Fraction(rho) >= Fraction(epsilon) ** 2 / 2
+        assert rho == 0.0 or Fraction(math.nextafter(rho, 0)) < Fraction(epsilon) ** 2 / 2
+    assert Privacy(1e200).rho == Privacy(math.inf).rho == Privacy(1.0, 1e-9).rho == math.inf
+    # The worst pair of a pure statement is randomised response of two answers: its divergences stay below rho a.
+    for epsilon in (0.05, 1.0, 4.0):
+        high, low = math.exp(epsilon) / (1 + math.exp(epsilon)), 1 / (1 + math.exp(epsilon))
+        for a in (1.001, 1.5, 2.0, 5.0, 30.0):
+            divergence = math.log(high**a * low ** (1 - a) + low**a * high ** (1 - a)) / (a - 1)
+            assert divergence <= Privacy(epsilon).rho * a * (1 + 1e-9)
+            assert divergence > zcdp_of_exponential(epsilon) * a or a * epsilon >= 8

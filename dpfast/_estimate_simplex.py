@@ -91,7 +91,7 @@ def water_filling(answered: NDArray[np.float64], p: float, g: float) -> NDArray[
     Examples
     --------
     >>> water_filling(np.array([0.6, 0.35, 0.05]), 0.1, 0.7).round(6).tolist()
-    [0.707895, 0.292105, 0.0]
+    [0.669173, 0.330827, 0.0]
     """
     tau = p / g
     largest = np.sort(answered)[::-1]

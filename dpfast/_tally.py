@@ -45,6 +45,7 @@ class Groups:
             raise ArgumentTypeError(
                 "by= needs keys=, a list of the keys to answer: write them down, so that every one gets an answer"
             )
+        _check_cells(len(keys), "by=")
         width = len(names)
         rows = [(key,) for key in keys] if width == 1 else list(keys)
         if not all(isinstance(row, tuple) and len(row) == width for row in rows):

@@ -28,9 +28,9 @@ def print_json(document: Any) -> None:
     print(json.dumps(_plain(document), indent=2, ensure_ascii=False, allow_nan=False))
 
 
-def print_table(heads: Sequence[str], rows: Iterable[Sequence[str]], *, indent: str = "") -> None:
-    """Print columns: the first to the left, the others to the right."""
-    for line in table_lines(heads, rows):
+def print_table(heads: Sequence[str], rows: Iterable[Sequence[str]], *, indent: str = "", labels: int = 1) -> None:
+    """Print columns: the first `labels` to the left, the others to the right."""
+    for line in table_lines(heads, rows, labels=labels):
         print(indent + line)
 
 

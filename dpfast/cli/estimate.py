@@ -15,17 +15,20 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
+    from dpfast._figures import Figures
     from dpfast._parquet import ParquetSource
     from dpfast.mechanism import Mechanism
     from dpfast.policy import Group, Policy
 
 __all__ = ["add_verbs"]
 
-EXAMPLE = """example:
+EXAMPLE = """examples:
   dpfast estimate released.parquet --policy policy.toml
+  dpfast estimate released.parquet --policy policy.toml --columns origin,carrier --by year --keys 2025 2026
 
 Uses the sanitised file and the policy only, and so costs no privacy. The error and the interval cover the noise of the
-mechanism and the sampling of the rows from a population."""
+mechanism and, unless --these-rows is given, the sampling of the rows from a population. Without --columns every sanitised
+column is estimated; several columns are cross-tabulated."""
 
 
 def add_verbs(verbs: Any) -> None:
@@ -33,6 +36,14 @@ def add_verbs(verbs: Any) -> None:
     verb = verbs.add_parser("estimate", help="estimate true shares from a sanitised file", epilog=EXAMPLE)
     verb.add_argument("file", metavar="FILE", help="a sanitised Parquet file")
     add_policy(verb)
+    verb.add_argument("--columns", metavar="A,B", help="one sanitised column, or several for a cross-tabulation")
+    verb.add_argument("--by", metavar="COLUMN", help="a public column: one estimate for each of --keys")
+    verb.add_argument("--keys", metavar="KEY", nargs="+", help="the keys of --by to answer; each one gets an answer")
+    verb.add_argument("--weights", metavar="COLUMN", help="a public column of row weights")
+    verb.add_argument("--method", choices=("inverse", "mle", "em"), default="inverse", help="default: the unbiased inverse")
+    verb.add_argument("--interval", choices=("wilson", "clopper_pearson"), default="wilson", help="default: wilson")
+    verb.add_argument("--these-rows", action="store_true", help="errors of the shares in these rows, not in a population")
+    verb.add_argument("--simultaneous", action="store_true", help="the intervals of a column or table hold together")
     verb.add_argument("--confidence", type=_confidence, default=0.95, metavar="P", help="of the intervals (default 0.95)")
     add_json(verb)
     verb.set_defaults(run=_estimate)
@@ -50,19 +61,85 @@ def _estimate(options: argparse.Namespace) -> int:
     from dpfast.policy import Policy
 
     policy = Policy.load(options.policy)
+    how = {
+        "method": options.method,
+        "interval": options.interval,
+        "population": not options.these_rows,
+        "confidence": options.confidence,
+        "simultaneous": options.simultaneous,
+    }
     with ParquetSource(options.file) as file:
         _check_certificate(policy, file)
-        counts = _counts(policy, file)
+        if options.columns is None and options.by is None and options.keys is None and options.weights is None:
+            return _every_column(policy, file, how, as_json=options.json)
+        keys = _keys(options, file)
         n_rows = file.rows
-    columns = {
-        part.label: part.mechanism.estimate_counts(of_values, confidence=options.confidence) for part, of_values in counts.items()
-    }
-    shares = {part.label: of_values / max(of_values.sum(), 1) for part, of_values in counts.items()}
+    names = options.columns.split(",") if options.columns else list(policy.mechanisms)
+    if options.columns is None and len(names) > 1:
+        raise PolicyError("--by, --keys and --weights need --columns: name one column, or several for a cross-tabulation")
+    wanted = names[0] if len(names) == 1 else names
+    found = policy.estimate(options.file, wanted, by=options.by, keys=keys, weights=options.weights, **how)
     if options.json:
+        rows = found.to_arrow().to_pylist()
+        print_json({"rows": n_rows, "confidence": options.confidence, "columns": names, "by": options.by, "estimates": rows})
+        return 0
+    groups = [(None, found)] if keys is None else list(found.items())
+    for number, (key, estimate) in enumerate(groups):
+        if number:
+            print()
+        if keys is not None:
+            print(f"{options.by} {printable(key)}")
+        _print_figures(names, estimate)
+    return 0
+
+
+def _print_figures(names: list[str], estimate: Figures) -> None:
+    figures = zip(
+        estimate.labels(),
+        estimate.frequency.ravel(),
+        estimate.standard_error.ravel(),
+        estimate.interval.reshape(-1, 2),
+        strict=True,
+    )
+    print_table(
+        [*names, "estimated", "error", f"{100 * estimate.confidence:g} % interval"],
+        [
+            (*map(printable, label), share(true), share(error), f"{share(low)} to {share(high)}")
+            for label, true, error, (low, high) in figures
+        ],
+        labels=len(names),
+    )
+
+
+def _keys(options: argparse.Namespace, file: ParquetSource) -> list[Any] | None:
+    """The keys as values of the type of their column: text on a command line may stand for an integer."""
+    import pyarrow.types as t
+
+    if (options.by is None) != (options.keys is None):
+        raise PolicyError("--by and --keys go together: list the keys that are to be answered")
+    if options.by is None:
+        return None
+    if options.by not in file.schema.names:
+        raise PolicyError(f"the file has no column named {options.by!r}")
+    column_type = file.schema.field(options.by).type
+    value_type = column_type.value_type if t.is_dictionary(column_type) else column_type
+    if not t.is_integer(value_type):
+        return list(options.keys)
+    try:
+        return [int(key) for key in options.keys]
+    except ValueError:
+        raise PolicyError(f"--keys: column {options.by!r} holds integers") from None
+
+
+def _every_column(policy: Policy, file: ParquetSource, how: dict[str, Any], *, as_json: bool) -> int:
+    counts = _counts(policy, file)
+    columns = {part.label: part.mechanism.estimate_counts(of_values, **how) for part, of_values in counts.items()}
+    shares = {part.label: of_values / max(of_values.sum(), 1) for part, of_values in counts.items()}
+    if as_json:
         print_json(
             {
-                "rows": n_rows,
-                "confidence": options.confidence,
+                "rows": file.rows,
+                "confidence": how["confidence"],
                 "columns": {
                     name: {
                         "value": list(estimate.values),
@@ -81,7 +158,7 @@ def _estimate(options: argparse.Namespace) -> int:
             print()
         figures = zip(estimate.values, shares[name], estimate.frequency, estimate.standard_error, estimate.interval, strict=True)
         print_table(
-            [name, "sanitised", "estimated", "error", f"{100 * options.confidence:g} % interval"],
+            [name, "sanitised", "estimated", "error", f"{100 * how['confidence']:g} % interval"],
             [
                 (_shown(value), share(seen), share(true), share(error), f"{share(low)} to {share(high)}")
                 for value, seen, true, error, (low, high) in figures

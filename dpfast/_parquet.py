@@ -18,7 +18,7 @@ __all__ = ["BATCH_ROWS", "ParquetSource"]
 
 BATCH_ROWS = 1 << 18  # as quick to decode as a million rows, at a quarter of the memory
 # Of decoded values, by what the footer tells of a row group. Text is held in several places on its way to the target.
-BATCH_BYTES = 64 << 20
+BATCH_BYTES = 16 << 20
 BATCH_TEXT_BYTES = 8 << 20
 # Rows of a batch where the footer does not tell how long values are: lists of texts that repeat, texts that share beginnings.
 BLIND_ROWS = 1 << 12

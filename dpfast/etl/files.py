@@ -125,9 +125,10 @@ def sanitise_file(
     public columns and ids. With a key and without ids the noise also depends on a digest of the source's bytes, so other data
     never share it. After a failure there is no file under the target's name, or the old one; only where the disc fails to
     confirm the rename itself is the new one there, complete.
-    **Cost.** Linear in the number of cells. Memory grows neither with the number of rows nor with the length of public texts:
-    batches are cut by the mean length in a row group of the source, row groups of the target at 16 MiB of public text. A
-    keyed job without ids reads the source twice.
+    **Cost.** Linear in the number of cells. Memory grows neither with the number of rows nor with their width: batches are cut
+    by the mean width of a row group of the source, row groups of the target at 32 MiB and at 16 MiB of public text. It does
+    grow with the number of columns, of each of which a page and a dictionary are held as the source has them, and with pages
+    of unusual size. A keyed job without ids reads the source twice.
 
     Examples
     --------

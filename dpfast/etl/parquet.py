@@ -33,8 +33,7 @@ __all__ = ["CERTIFICATE_KEY", "FilePlan", "ParquetTarget"]
 CERTIFICATE_KEY = "dpfast"
 COMPRESSION = "snappy"
 GROUP_ROWS_MAX = 1 << 20
-GROUP_ROWS_MIN = 1 << 16
-GROUP_BYTES = 64 << 20
+GROUP_BYTES = 32 << 20
 # What public values without a fixed width may take in one row group: all of it is in memory when it is written.
 GROUP_TEXT_BYTES = 16 << 20
 # What a value without a fixed width is reckoned to take; only the size of a row group hangs on it.
@@ -215,7 +214,7 @@ class ParquetTarget:
             if rows == 0:
                 behind.submit(self._write, self._taken())
                 continue
-            self._parts.append(batch.slice(start, rows))
+            self._parts.append(self._as_stored(batch.slice(start, rows)))
             self._rows += rows
             start += rows
             if ends is not None:
@@ -232,6 +231,13 @@ class ParquetTarget:
         with writing():
             self._writer.close()
 
+    def _as_stored(self, part: pa.RecordBatch) -> pa.RecordBatch:
+        """Write public dictionaries out: what is held is then what was counted, and not a dictionary for each batch."""
+        import pyarrow as pa
+
+        columns = [_stored(column, field.type) for column, field in zip(part.columns, self._schema, strict=True)]
+        return pa.RecordBatch.from_arrays(columns, schema=self._schema)
+
     def _taken(self) -> list[pa.RecordBatch]:
         parts, self._parts = self._parts, []
         self._rows = self._text = 0
@@ -241,14 +247,10 @@ class ParquetTarget:
         import pyarrow as pa
 
         # One array a column: page boundaries then depend on the values only.
-        columns = [
-            pa.concat_arrays([_stored(part.column(place), field.type) for part in parts])
-            for place, field in enumerate(self._schema)
-        ]
-        del parts
+        table = pa.Table.from_batches(parts, schema=self._schema).combine_chunks()
         with writing():
-            self._writer.write_table(pa.Table.from_arrays(columns, schema=self._schema), row_group_size=self._group_rows)
-        del columns
+            self._writer.write_table(table, row_group_size=self._group_rows)
+        del parts, table
         # Arrays made on one thread and dropped on another pile up in the allocator: tens of megabytes, for 3 % of the time.
         pa.default_memory_pool().release_unused()
 
@@ -257,7 +259,7 @@ def group_rows(schema: pa.Schema) -> int:
     """Return the rows of a row group: a power of two, about `GROUP_BYTES` of memory, by the types of the columns alone."""
     width = sum(_width(data_type) for data_type in schema.types)
     rows = GROUP_ROWS_MAX
-    while rows > GROUP_ROWS_MIN and rows * width > GROUP_BYTES:
+    while rows > 1 and rows * width > GROUP_BYTES:
         rows //= 2
     return rows
 
@@ -271,6 +273,10 @@ def _width(data_type: pa.DataType) -> int:
 
 def fixed_width(data_type: pa.DataType) -> int | None:
     """Return the bytes of a value, at least 1; None for text, lists and all else that has no width of its own."""
+    import pyarrow as pa
+
+    if pa.types.is_null(data_type):
+        return 1
     try:
         return max(1, int(data_type.bit_width) // 8)
     except ValueError:

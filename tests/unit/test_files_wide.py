@@ -48,7 +48,7 @@ def texts(rows: int, size: int, *, distinct: bool) -> pa.Array:
 
 @pytest.mark.parametrize("shape", ["distinct", "repeated", "shared beginnings", "lists", "lists of repeated"])
 def test_memory_does_not_grow_with_the_length_of_public_text(tmp_path: Path, shape: str) -> None:
-    rows, size = 150_000, 3000  # 450 MB of text in one row group
+    rows, size = 100_000, 3000  # 300 MB of text in one row group
     schema = pa.schema({"town": pa.string(), "text": pa.string()})
     options: dict[str, Any] = {}
     column = texts(rows, size, distinct=shape in ("distinct", "lists"))
@@ -114,6 +114,31 @@ def test_wide_files_do_not_depend_on_cut_threads_or_form(tmp_path: Path, monkeyp
         pq.write_table(table, source, row_group_size=cut, **options)
         monkeypatch.setattr(_parquet, "BATCH_ROWS", batch)
         assert released(source, threads=threads) == usual
+
+
+def test_a_dictionary_of_the_source_is_not_held_once_a_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_parquet, "BATCH_ROWS", 50)
+    rows = 20_000
+    text = ["y"] * rows
+    text[::100] = [f"{row:020000}" for row in range(rows // 100)]  # a dictionary of 4 MB and one row group
+    monkeypatch.setattr(parquet, "GROUP_TEXT_BYTES", 1 << 30)
+    table = pa.table({"town": towns(rows), "text": text})
+    pq.write_table(table, tmp_path / "source.parquet", dictionary_pagesize_limit=1 << 30)
+    with ParquetSource(tmp_path / "source.parquet") as source:
+        assert pa.types.is_dictionary(next(source.batches(["text"], repetitive=["text"])).column("text").type)
+    pool = pa.default_memory_pool()
+    held: list[int] = []
+    before = pool.bytes_allocated()
+    sanitise_file(
+        tmp_path / "source.parquet",
+        tmp_path / "target.parquet",
+        POLICY,
+        rng=Stream.insecure(1),
+        threads=1,
+        progress=lambda *_: held.append(pool.bytes_allocated() - before),
+    )
+    assert len(held) == rows // 50
+    assert max(held) < 10 * 4_000_000
 
 
 def test_the_private_column_does_not_move_a_row_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

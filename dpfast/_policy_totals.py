@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 from dpfast._policy_groups import Group, Rule
+from dpfast._rounding import float_below
 from dpfast.privacy import Privacy, sum_up, times_up
 from dpfast.stratified import Stratified
 
@@ -22,11 +25,20 @@ def asked_delta(groups: Sequence[Group], rows_per_person: int) -> float:
 def row_privacy(groups: Sequence[Group], delta: float, rows_per_person: int) -> Privacy:
     """Return what the rows of a person cost, by basic composition; see `dpfast.Policy.privacy`."""
     asked = asked_delta(groups, rows_per_person)
-    if asked <= delta:
-        epsilon = sum_up(group.rule.epsilon_at(group.rule.delta) for group in groups)
-    else:
-        epsilon, asked = sum_up(group.rule.epsilon_at(0.0) for group in groups), 0.0
-    return Privacy(times_up(epsilon, rows_per_person), asked, "replace_one", rows_per_person)
+    deltas = [group.rule.delta if asked <= delta else 0.0 for group in groups]
+    epsilon = _sum_at(groups, deltas)
+    if math.isinf(epsilon):
+        # a mechanism that was asked for no delta may need one: what is left is shared out evenly
+        left = Fraction(delta) / rows_per_person - sum(map(Fraction, deltas))
+        deltas = [float_below(Fraction(one) + max(Fraction(0), left) / len(groups)) for one in deltas]
+        epsilon = _sum_at(groups, deltas)
+    # rounded up one after the other, sum and product may pass the delta that their exact value does not
+    stated = times_up(sum_up(deltas), rows_per_person)
+    return Privacy(times_up(epsilon, rows_per_person), min(stated, delta) if stated else 0.0, "replace_one", rows_per_person)
+
+
+def _sum_at(groups: Sequence[Group], deltas: Sequence[float]) -> float:
+    return sum_up(group.rule.epsilon_at(one) for group, one in zip(groups, deltas, strict=True))
 
 
 def certificate(columns: Mapping[str, Rule], groups: Sequence[Group], rows_per_person: int) -> dict[str, Any]:

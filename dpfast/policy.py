@@ -175,8 +175,8 @@ class Policy:
         Privacy
             Let D be the sum of the deltas that the columns ask for, times `rows_per_person`. If D <= `delta`: the sum of
             the columns' epsilons at their deltas, and D. Otherwise the sum of their pure epsilons, and delta 0. Epsilon
-            is multiplied by `rows_per_person`. A joint group counts once, a stratified column as its worst stratum.
-            Neighbours are ``replace_one``.
+            is multiplied by `rows_per_person`. A joint group counts once, a stratified column as its worst stratum. Where
+            that is infinite, what is left of `delta` is shared out evenly. Neighbours are ``replace_one``.
 
         Raises
         ------

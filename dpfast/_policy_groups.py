@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     from dpfast.domain import Domain
     from dpfast.randomness import Stream
 
-__all__ = ["USES", "Group", "Rule", "Sanitiser", "check_rules"]
+__all__ = ["UNLISTED", "USES", "Group", "Rule", "Sanitiser", "check_rules"]
 
 USES = ("public", "drop")
+UNLISTED = ("error", *USES)
 Sanitiser: TypeAlias = Mechanism | Stratified
 Rule: TypeAlias = Mechanism | Stratified | str
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from dpfast import _toml_lines
-from dpfast._policy_groups import USES, Rule, Sanitiser
+from dpfast._policy_groups import UNLISTED, USES, Rule, Sanitiser
 from dpfast._policy_mechanisms import DEFAULT_KIND, KINDS
 from dpfast.domain import Domain
 from dpfast.errors import DpfastError, FileError, PolicyError
@@ -24,7 +24,6 @@ from dpfast.stratified import Stratified
 __all__ = ["read_policy_file"]
 
 FORMAT_VERSION = 1
-UNLISTED = ("error", "public", "drop")
 TOP_KEYS = ("version", "unlisted", "rows_per_person", "columns", "joint")
 RULE_KEYS = ("unknown", "other")
 COLUMN_DOMAIN_KEYS = ("domain", "edges", "labels", "null", *RULE_KEYS)

@@ -67,6 +67,11 @@ class Rules:
             shown.append(f"rows_per_person={self.rows_per_person}")
         return f"Policy({', '.join(shown)})"
 
+    def rule(self, name: str) -> Rule:
+        """Return what happens to a column that a table has: its mechanism or that of its group, ``"public"`` or ``"drop"``."""
+        found = (group.rule for group in self.groups if name in group.names)
+        return next(found, self.columns.get(name, self.unlisted))
+
     def privacy(self, delta: float = 0.0, *, rows_per_person: int | None = None) -> Privacy:
         """Return what the release of a whole row costs, all its columns together, by basic composition, rounded up.
 

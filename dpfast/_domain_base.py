@@ -68,7 +68,27 @@ class Alphabet:
             self.other = self.values[self.other_code]
 
     def with_rule(self, *, unknown: Literal["error", "randomise"] = "error", other: Any = None) -> Self:
-        """Return the same values with another rule for those outside."""
+        """Return the same values with another rule for those outside.
+
+        Parameters
+        ----------
+        unknown, other
+            As for `dpfast.Domain`.
+
+        Returns
+        -------
+        Domain
+
+        Raises
+        ------
+        ArgumentError, DomainError
+
+        Examples
+        --------
+        >>> from dpfast import Domain
+        >>> Domain(["no", "yes"]).with_rule(other="no").other
+        'no'
+        """
         domain = copy.copy(self)
         domain._rule(unknown, other)
         return domain

@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     from dpfast.domain import Domain
     from dpfast.randomness import Stream
 
-__all__ = ["USES", "Group", "Rule", "Sanitiser", "check_rules"]
+__all__ = ["UNLISTED", "USES", "Group", "Rule", "Sanitiser", "check_by", "check_rules"]
 
 USES = ("public", "drop")
+UNLISTED = ("error", *USES)
 Sanitiser: TypeAlias = Mechanism | Stratified
 Rule: TypeAlias = Mechanism | Stratified | str
 
@@ -85,7 +86,7 @@ def check_rules(columns: object, joint: object, unlisted: str) -> tuple[Group, .
             raise PolicyError(f"column {twice[0]!r} is listed twice; a column that is answered jointly has no other rule")
         taken.update(names)
     for group in groups:
-        _check_by(group, columns, taken, unlisted)
+        check_by(group, columns, taken, unlisted)
     return tuple(groups)
 
 
@@ -128,7 +129,8 @@ def _joint(names: object, rule: object) -> Group:
     return Group(names, rule)
 
 
-def _check_by(group: Group, columns: Mapping[str, Rule], taken: set[str], unlisted: str) -> None:
+def check_by(group: Group, columns: Mapping[str, Rule], taken: set[str], unlisted: str) -> None:
+    """Refuse a group that is stratified by a column which is not public."""
     by = group.by
     if by is None:
         return

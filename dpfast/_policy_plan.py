@@ -59,6 +59,9 @@ def _check_strata(group: Group, schema: pa.Schema) -> None:
     rule = group.rule
     if isinstance(rule, Stratified):
         check_arrow_type(rule.by_domain, schema.field(rule.by).type, rule.by)
+        # a boolean column is the one whose other values are known before any is read
+        if rule.by_domain.kind == "bool" and rule.default is None and len({True, False} & set(rule.mechanisms)) < 2:
+            raise PolicyError(f"public column {rule.by!r} may be true or false; give both a mechanism, or a default")
 
 
 def id_names(sanitised: Iterable[str], ids: object, names: Iterable[str]) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from dpfast import _toml_lines
-from dpfast._policy_groups import USES, Rule, Sanitiser
+from dpfast._policy_groups import UNLISTED, USES, Group, Rule, Sanitiser, check_by
 from dpfast._policy_mechanisms import DEFAULT_KIND, KINDS
 from dpfast.domain import Domain
 from dpfast.errors import DpfastError, FileError, PolicyError
@@ -24,7 +24,6 @@ from dpfast.stratified import Stratified
 __all__ = ["read_policy_file"]
 
 FORMAT_VERSION = 1
-UNLISTED = ("error", "public", "drop")
 TOP_KEYS = ("version", "unlisted", "rows_per_person", "columns", "joint")
 RULE_KEYS = ("unknown", "other")
 COLUMN_DOMAIN_KEYS = ("domain", "edges", "labels", "null", *RULE_KEYS)
@@ -145,7 +144,18 @@ def _policy(top: _Entry) -> dict[str, Any]:
         if taken:
             entry.refuse(f"column {taken[0]!r} is listed twice; a column that is answered jointly has no other rule", "columns")
         joint[names] = rule
-    return {"columns": rules, "joint": joint, "unlisted": top.word("unlisted", UNLISTED, "error"), "rows_per_person": rows}
+    unlisted = top.word("unlisted", UNLISTED, "error")
+    named = {*rules, *(name for names in joint for name in names)}
+    paths: list[tuple[_toml_lines.Path, Group]] = [
+        (("columns", name, "by"), Group((name,), rule)) for name, rule in rules.items() if not isinstance(rule, str)
+    ]
+    paths += [(("joint", place, "by"), Group(*group)) for place, group in enumerate(joint.items())]
+    for path, group in paths:
+        try:
+            check_by(group, rules, named, unlisted)
+        except PolicyError as error:
+            top.refuse(str(error), *path)
+    return {"columns": rules, "joint": joint, "unlisted": unlisted, "rows_per_person": rows}
 
 
 def _column(entry: _Entry, name: str) -> Rule:

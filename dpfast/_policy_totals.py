@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 from dpfast._policy_groups import Group, Rule, Sanitiser
+from dpfast._rounding import float_below
 from dpfast.composition import compose
 from dpfast.privacy import Privacy, sum_up, times_up
 from dpfast.stratified import Stratified
@@ -40,13 +42,21 @@ def composed(
         Of each part epsilon as a function of delta, and the delta it was made for: sums of these hold too, and are less where
         the composition only bounds.
     """
-    epsilon = times_up(sum_up(epsilon_at(0.0) for epsilon_at, _ in figures), rows_per_person)
-    if delta > 0.0:
-        if times_up(sum_up(asked for _, asked in figures), rows_per_person) <= delta:
-            epsilon = min(epsilon, times_up(sum_up(epsilon_at(asked) for epsilon_at, asked in figures), rows_per_person))
-        if len(parts) * rows_per_person <= PARTS_MAX:
-            epsilon = min(epsilon, compose(list(parts) * rows_per_person, delta=delta).epsilon)
+    asked = [part_delta for _, part_delta in figures]
+    epsilon = times_up(_sum(figures, [0.0] * len(figures)), rows_per_person)
+    left = Fraction(delta) / rows_per_person - sum(map(Fraction, asked))
+    if delta > 0.0 and left >= 0:
+        # a mechanism that was asked for no delta may need one: what is left is shared out evenly
+        shared = [float_below(Fraction(one) + left / len(figures)) for one in asked]
+        for deltas in (asked, shared):
+            epsilon = min(epsilon, times_up(_sum(figures, deltas), rows_per_person))
+    if delta > 0.0 and len(parts) * rows_per_person <= PARTS_MAX:
+        epsilon = min(epsilon, compose(list(parts) * rows_per_person, delta=delta).epsilon)
     return Privacy(epsilon, delta, "replace_one", rows_per_person)
+
+
+def _sum(figures: Sequence[tuple[Callable[[float], float], float]], deltas: Sequence[float]) -> float:
+    return sum_up(epsilon_at(delta) for (epsilon_at, _), delta in zip(figures, deltas, strict=True))
 
 
 def _composable(rule: Sanitiser) -> Any:

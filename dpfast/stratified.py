@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpfast import _core
 from dpfast._core import Pending
 from dpfast._threads import check_threads, run_rows
 from dpfast.columns import adapt
-from dpfast.columns.base import clip_codes
+from dpfast.columns.base import clip_codes, code_type
 from dpfast.domain import Domain, outside_text
 from dpfast.errors import ArgumentError, ArgumentTypeError, DpfastError, OutsideDomainError, PolicyError
 from dpfast.ids import prepare_ids
@@ -111,7 +112,8 @@ class Stratified:
         distinct = list({rule.digest: rule for rule in rules}.values())
         numbers = {rule.digest: number for number, rule in enumerate(distinct)}
         self._distinct = tuple(distinct)
-        self._codes = np.array([numbers[rule.digest] for rule in rules] + [len(distinct)] * (default is None), np.uint32)
+        without = [len(distinct)] * (default is None)  # the code of a value that has no mechanism
+        self._codes = np.array([numbers[rule.digest] for rule in rules] + without, code_type(len(distinct)))
         self.digest = self._digest()
 
     def _digest(self) -> bytes:
@@ -253,21 +255,26 @@ class _Run:
         # a reader takes memory in one piece
         codes = np.ascontiguousarray(codes)
         numbers = self._numbers(first, last)
-        present = np.flatnonzero(np.bincount(numbers, minlength=len(self.laws)))
+        present = [(number, rows) for number in range(len(self.laws)) if (rows := numbers == number).any()]
         target = self.answers[first:last]
-        out = target if present.size == 1 else np.empty_like(codes)
-        for number in present.tolist():
+        out = target if len(present) == 1 else np.empty_like(codes)
+        if out is not target:
+            target[:] = 0
+        for number, rows in present:
             try:
                 answer(number, first, codes, out)
             except OutsideDomainError:
                 raise OutsideDomainError(outside_text(self.name)) from None
             if out is not target:
-                np.copyto(target, out, where=numbers == number)
+                # each row is in one stratum: a product and a sum are vectors where a copy under a mask is not
+                out *= rows.view(np.uint8).astype(codes.dtype, copy=False)
+                target += out
 
-    def _numbers(self, first: int, last: int) -> NDArray[np.uint32]:
+    def _numbers(self, first: int, last: int) -> NDArray[Any]:
         """Which mechanism each row has."""
         codes = self.strata.tile(first, last, np.empty(last - first, self.strata.code_type))
-        numbers: NDArray[np.uint32] = self.rule._codes[clip_codes(codes, self.rule.by_domain.size)]
+        numbers = np.empty(last - first, self.rule._codes.dtype)
+        _core.remap(np.ascontiguousarray(clip_codes(codes, self.rule.by_domain.size)), None, 0, self.rule._codes, 0, numbers)
         if self.rule.default is None and numbers.size and int(numbers.max()) == len(self.laws):
             raise OutsideDomainError(
                 f"public column {self.rule.by!r} holds a value that has no mechanism; run `dpfast check` to see which, then give "

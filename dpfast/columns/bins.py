@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dpfast.domain import Domain
+
+BLOCK_ROWS: Final = 1 << 13  # numbers and codes of a block stay in the first-level cache
+LINEAR_MAX: Final = 24  # so many comparisons of vectors are quicker than a binary search for each number
 
 __all__ = ["BinCodes", "BinnedArray", "adapt_binned_array"]
 
@@ -38,7 +41,7 @@ class BinCodes:
             self._starts = np.array(edges[:-1], np.float64)
             self._last = edges[-1]
             return
-        self._wide = np.dtype(np.int64 if values.kind == "i" else np.uint64)
+        self._wide = values.newbyteorder("=")
         least, most = (int(end) for end in (np.iinfo(self._wide).min, np.iinfo(self._wide).max))
         # no integer of the type reaches a start beyond its end: those bins stay empty
         starts = [max(math.ceil(edge), least) for edge in edges[:-1]]
@@ -49,14 +52,26 @@ class BinCodes:
             self._starts, self._last = self._starts[:0], least
 
     def __call__(self, values: NDArray[Any]) -> NDArray[Any]:
-        numbers = values.astype(self._wide, copy=False)
-        places = np.searchsorted(self._starts, numbers, side="right") - 1
-        codes = places.astype(self._codes)
-        # NaN is greater than every edge here, and not at most the last one
-        codes[(places < 0) | ~(numbers <= self._last)] = self._outside
-        if self._wide.kind == "f":
-            codes[np.isnan(numbers)] = self._nan
+        codes = np.empty(values.size, self._codes)
+        for start in range(0, values.size, BLOCK_ROWS):
+            block = slice(start, start + BLOCK_ROWS)
+            self._block(values[block].astype(self._wide, copy=False), codes[block])
         return codes
+
+    def _block(self, numbers: NDArray[Any], codes: NDArray[Any]) -> None:
+        if self._starts.size > LINEAR_MAX:
+            codes[:] = np.searchsorted(self._starts, numbers, side="right")
+        else:
+            codes[:] = 0
+            for start in self._starts:
+                codes += numbers >= start
+        # a number below all starts has reached none; NaN has reached none or, by the binary search, all, but is at most nothing
+        beyond = codes == 0
+        beyond |= ~(numbers <= self._last)
+        codes -= self._codes.type(1)
+        codes[beyond] = self._outside
+        if self._wide.kind == "f" and self._nan != self._outside:
+            codes[np.isnan(numbers)] = self._nan
 
 
 def adapt_binned_array(domain: Domain, column: NDArray[Any], name: Any) -> BinnedArray:

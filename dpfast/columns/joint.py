@@ -49,5 +49,5 @@ class JointColumns:
         return np.empty(self.n_rows, self.code_type)
 
     def rebuild(self, codes: NDArray[Any], out: Any = None) -> tuple[Any, ...]:
-        split = self._cells.split(codes)
-        return tuple(part.rebuild(np.ascontiguousarray(own, part.code_type)) for part, own in zip(self.parts, split, strict=True))
+        split = self._cells.split(codes, [part.code_type for part in self.parts])
+        return tuple(part.rebuild(own) for part, own in zip(self.parts, split, strict=True))

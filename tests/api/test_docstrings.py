@@ -42,12 +42,13 @@ def modules() -> list[str]:
 
 
 def methods() -> dict[str, Callable[..., Any]]:
-    """Public methods and properties written in our classes, by qualified name."""
-    found = {}
+    """Public methods and properties of our classes, those of their bases included, by qualified name."""
+    found: dict[str, Callable[..., Any]] = {}
     for owner, cls in PUBLIC.items():
-        if inspect.isclass(cls):
-            for name, member in vars(cls).items():
-                if name.startswith("_"):
+        ours = [base for base in getattr(cls, "__mro__", ()) if base.__module__.startswith("dpfast")]
+        for base in ours:
+            for name, member in vars(base).items():
+                if name.startswith("_") or f"{owner}.{name}" in found:
                     continue
                 if isinstance(member, (staticmethod, classmethod)):
                     member = member.__func__

@@ -27,6 +27,7 @@ LAYERS = [
     {"exponential", "optimal", "stratified"},
     {"_policy_groups", "_policy_mechanisms", "_toml_lines"},
     {
+        "_policy_base",
         "_policy_check",
         "_policy_compare",
         "_policy_estimate",

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpfast import Domain, Estimate, Privacy, RandomisedResponse
+from dpfast import Domain, Estimate, Policy, Privacy, RandomisedResponse
 from dpfast._policy_compare import alternatives, epsilon_for_error, plans_for_error
 from dpfast._policy_figures import attributes, plan_column
 from dpfast._policy_groups import Group
@@ -190,6 +190,28 @@ def test_plans_for_an_error_follow_the_groups() -> None:
     assert (second.column, second.size) == ("b, c", 4)
     assert max(first.standard_error, second.standard_error) <= 0.01
     assert plans_for_error(groups, 10, 1e-13) == [None, None]
+
+
+class Revealing(Foreign):
+    """A mechanism that lets some rows through: private with a delta only, and asked for none."""
+
+    def epsilon_at(self, delta: float = 0.0) -> float:
+        return 1.0 if delta >= 2.0**-10 else math.inf
+
+
+def test_delta_goes_to_mechanisms_that_cannot_do_without() -> None:
+    rules = {name: Revealing(response(range(3), 1.0)) for name in "ab"}
+    policy = Policy({**rules, "c": response(range(3), 1.0, 2.0**-10)})
+    assert policy.privacy().epsilon == math.inf
+    for delta in (2.0**-9, 2.9 * 2.0**-10):  # what the columns asked for, and too little for all
+        assert policy.privacy(delta).epsilon == math.inf
+    for rows in (1, 3):
+        stated = policy.privacy(rows * 2.0**-8, rows_per_person=rows)
+        assert stated.epsilon <= rows * 3.0
+        assert stated.delta <= rows * 2.0**-8
+    assert math.isinf(float.fromhex(policy.certificate()["epsilon"]))
+    # where nothing is infinite, no more is stated than was asked for
+    assert Policy({"c": response(range(3), 1.0, 0.125)}).privacy(0.5).delta == 0.125
 
 
 def test_other_mechanisms_are_planned_by_their_own_estimator() -> None:

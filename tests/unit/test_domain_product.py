@@ -6,6 +6,7 @@ import hashlib
 import itertools
 import pickle
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpfast import ArgumentError, ArgumentTypeError, Domain, DomainError, OutsideDomainError, RandomisedResponse, Stream
+from dpfast import ArgumentError, ArgumentTypeError, Domain, DomainError, OutsideDomainError, RandomisedResponse, Stream, product
 from dpfast.product import TABLE_MAX, Cells
 from dpfast.sanitise import count_codes
 
@@ -69,6 +70,13 @@ def test_an_unknown_part_makes_the_cell_unknown_but_for_its_own_other() -> None:
 @settings(max_examples=150, deadline=None)
 @given(st.lists(st.integers(1, 6), min_size=2, max_size=4), st.data())
 def test_join_and_split_are_inverse(radices: list[int], data: st.DataObject) -> None:
+    """By tables and, as for large products, by arithmetic."""
+    for limit in (TABLE_MAX, 0):
+        with mock.patch.object(product, "TABLE_MAX", limit):
+            check_cells(radices, data)
+
+
+def check_cells(radices: list[int], data: st.DataObject) -> None:
     every = list(itertools.product(*(range(radix) for radix in radices)))
     listed = data.draw(st.one_of(st.none(), st.lists(st.sampled_from(every), min_size=1, unique=True)))
     cells = Cells(tuple(radices), listed)
@@ -79,7 +87,7 @@ def test_join_and_split_are_inverse(radices: list[int], data: st.DataObject) -> 
     joined = cells.join(parts, np.empty(len(rows), np.uint32)).tolist()
     assert joined == [known.index(row) if row in known else len(known) for row in rows]
     codes = np.arange(len(known), dtype=np.uint32)
-    assert [tuple(cell) for cell in np.transpose(cells.split(codes)).tolist()] == known
+    assert [tuple(cell) for cell in np.transpose(cells.split(codes, [np.dtype(np.uint32)] * len(radices))).tolist()] == known
     assert [cells.cell_of(code) for code in codes.tolist()] == known
     assert [cells.code_of(cell) for cell in every] == [known.index(cell) if cell in known else None for cell in every]
 
@@ -89,6 +97,7 @@ def test_a_large_product_searches_instead_of_a_table() -> None:
     listed = [(65535, 65535, 3), (0, 0, 0), (1, 65535, 2)]
     assert np.prod(radices) > TABLE_MAX
     cells = Cells(radices, listed)
+    assert cells.split(np.arange(3, dtype=np.uint8), [np.dtype(np.uint16)] * 3)[2].tolist() == [3, 0, 2]
     rows = [*listed, (0, 0, 1), (65535, 65535, 2), (65536, 0, 0)]
     parts = [np.array([row[j] for row in rows], np.uint32) for j in range(3)]
     assert cells.join(parts, np.empty(6, np.uint8)).tolist() == [0, 1, 2, 3, 3, 3]

@@ -101,10 +101,21 @@ def test_an_unlisted_public_column_may_stratify(table: pa.Table) -> None:
         policy.plan_schema(table.drop_columns("year").schema)
 
 
+def test_a_boolean_column_needs_both_of_its_strata() -> None:
+    fields = pa.schema([("level", pa.int8()), ("new", pa.bool_())])
+    half, other = {True: response(LEVELS, 1.0)}, {False: response(LEVELS, 2.0)}
+    with pytest.raises(PolicyError, match="'new' may be true or false"):
+        Policy({"level": Stratified("new", half), "new": "public"}).plan_schema(fields)
+    for rule in (Stratified("new", half | other), Stratified("new", half, default=response(LEVELS, 2.0))):
+        assert Policy({"level": rule, "new": "public"}).plan_schema(fields).names == ["level", "new"]
+
+
 def test_groups_names_and_repr(policy: Policy) -> None:
     assert [group.column for group in policy.groups] == ["age", "level", ("sex", "town")]
     assert policy.sanitised == {"age", "level", "sex", "town"}
     assert set(policy.mechanisms) == {"age"}
+    assert [policy.rule(name) for name in ("level", "town", "year", "id")] == [STRATA, policy.groups[2].rule, "public", "drop"]
+    assert (policy.rule("x"), Policy({"x": "drop"}, unlisted="public").rule("y")) == ("error", "public")
     shown = repr(policy)
     assert "'level': 3 strata by 'year'" in shown
     assert "joint={('sex', 'town'): RandomisedResponse of 6 values, epsilon=2.0}" in shown

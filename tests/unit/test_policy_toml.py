@@ -281,8 +281,10 @@ def test_mistakes_are_named_with_their_line(load: Any, text: str, line: int, wor
 
 
 def test_what_python_refuses_a_file_may_not_say(load: Any) -> None:
-    with pytest.raises(PolicyError, match="stratified by 'p', which is not public"):
-        load(BY.replace("use = 'public'", "use = 'drop'") + STRATUM)
+    joint = JOINT + "by = 'q'\n[[joint.strata]]\nvalue = 1\nepsilon = 1\n"
+    for text, line in ((BY.replace("use = 'public'", "use = 'drop'") + STRATUM, 6), (joint.replace("\nepsilon = 1", "", 1), 6)):
+        with pytest.raises(PolicyError, match=f"^line {line}: .* which is not public"):
+            load(text)
 
 
 # lines

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dpfast.errors import (
     ArgumentError,
     ArgumentTypeError,
+    CertificateError,
     CorruptDataError,
     DomainError,
     DpfastError,
@@ -17,11 +18,13 @@ from dpfast.errors import (
     MissingPackageError,
     OutsideDomainError,
     PolicyError,
+    SolverError,
 )
 
 if TYPE_CHECKING:
     from dpfast import etl, histogram, reference
     from dpfast._config import show_config
+    from dpfast.certificates import verify
     from dpfast.composition import compose, compose_bounds, composed_delta
     from dpfast.domain import Domain
     from dpfast.estimate import Estimate
@@ -55,12 +58,14 @@ _HOMES = {
     "optimal_response": "dpfast.optimal",
     "sanitise_file": "dpfast.etl.files",
     "show_config": "dpfast._config",
+    "verify": "dpfast.certificates",
 }
 _MODULES = ("etl", "histogram", "reference")
 
 __all__ = [
     "ArgumentError",
     "ArgumentTypeError",
+    "CertificateError",
     "CorruptDataError",
     "Domain",
     "DomainError",
@@ -78,6 +83,7 @@ __all__ = [
     "Privacy",
     "RandomisedResponse",
     "Report",
+    "SolverError",
     "Stratified",
     "Stream",
     "__version__",
@@ -90,6 +96,7 @@ __all__ = [
     "reference",
     "sanitise_file",
     "show_config",
+    "verify",
 ]
 
 

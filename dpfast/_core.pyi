@@ -2,6 +2,7 @@ from typing import Any, Final, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import disjoint_base
 
 SPLIT_MAX: Final[int]
 MATRIX_MAX: Final[int]
@@ -22,6 +23,7 @@ class Pending:
     def clear(self) -> None: ...
     def counter_blocks(self, first: int, blocks: NDArray[np.uint8]) -> None: ...
 
+@disjoint_base
 class Law:
     accept_unknown: bool
     @property

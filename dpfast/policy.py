@@ -5,9 +5,9 @@ a table before a value is read, so that what is wrong with the request is said f
 value outside its domain (under ``unknown="error"``) depends on the data.
 
 **Guarantee.** Columns are randomised row by row with words that no two cells share, so the release of one row is the
-composition of its columns' mechanisms: epsilons add up, deltas add up. Tables that differ in one row (``replace_one``; the
-number of rows is public) and agree on every public column are told apart no better than `Policy.privacy` says. A person
-with g rows changes g rows, each with randomness of its own: both figures times g.
+composition of its columns' mechanisms: pure epsilons add up, and at delta > 0 `dpfast.compose` finds less. Tables that
+differ in one row (``replace_one``; the number of rows is public) and agree on every public column are told apart no better
+than `Policy.privacy` says. A person with g rows changes g rows, each with randomness of its own.
 """
 
 from __future__ import annotations

@@ -37,6 +37,7 @@ LAYERS = [
         "_policy_totals",
         "policy",
     },
+    {"certificates"},
     {"etl"},
     {"_config"},
     {"cli", "__main__"},

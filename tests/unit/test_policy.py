@@ -26,6 +26,7 @@ from dpfast import (
     RandomisedResponse,
     Stream,
 )
+from dpfast.composition import compose
 
 SEX = ["f", "m"]
 TOWNS = ["Bray", "Cork", "Dingle"]
@@ -133,18 +134,18 @@ def test_epsilons_add_up_rounded_up() -> None:
     assert policy.privacy().neighbours == "replace_one"
 
 
-def test_deltas_are_stated_only_if_there_is_room_for_them() -> None:
+def test_the_total_at_a_delta_is_the_exact_composition() -> None:
     policy = Policy({"a": response(epsilon=1.0, delta=0.125), "b": response(TOWNS, 1.0, delta=0.25)})
-    total = policy.privacy(0.375)
-    assert (total.epsilon, total.delta) == (pytest.approx(2.0), 0.375)
-    assert total.epsilon <= 2.0
-    pure = policy.privacy(0.374)
-    assert pure.delta == 0.0
-    assert pure.epsilon > 2.0
-    assert pure.epsilon == pytest.approx(sum(m.epsilon_at(0.0) for m in policy.mechanisms.values()))
-    # Two rows of one person need twice the room.
-    assert policy.privacy(0.375, rows_per_person=2).delta == 0.0
-    assert policy.privacy(0.75, rows_per_person=2).delta == 0.75
+    parts = list(policy.mechanisms.values())
+    for delta, rows in ((0.375, 1), (0.374, 1), (0.01, 1), (0.75, 2)):
+        total = policy.privacy(delta, rows_per_person=rows)
+        assert total.delta == delta
+        assert total.epsilon == compose(parts * rows, delta=delta).epsilon
+        assert total.epsilon < rows * sum(part.epsilon_at(0.0) for part in parts)
+    assert policy.privacy(0.375).epsilon < 2.0
+    pure = policy.privacy()
+    assert (pure.delta, pure.epsilon) == (0.0, pytest.approx(sum(part.epsilon_at(0.0) for part in parts)))
+    assert policy.privacy(rows_per_person=2).epsilon == pytest.approx(2 * pure.epsilon)
 
 
 @pytest.mark.parametrize(("arguments", "error"), [({"delta": 1.0}, ArgumentError), ({"rows_per_person": 0}, ArgumentError)])

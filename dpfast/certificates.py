@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import base64
 import binascii
+import json
 from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -17,23 +19,24 @@ from dpfast.errors import CertificateError, DpfastError
 from dpfast.hockey_stick import table_delta, table_epsilon
 from dpfast.integer_table import IntegerTable
 from dpfast.mechanism import Mechanism
-from dpfast.privacy import Privacy, response_delta, response_epsilon, response_is_uniform
+from dpfast.privacy import Privacy, response_delta, response_epsilon, response_is_uniform, response_threshold
 from dpfast.randomness import STREAM_VERSION
 
-__all__ = ["verify"]
+if TYPE_CHECKING:
+    from dpfast._parquet import ParquetSource
+
+__all__ = ["read_certificate", "verify"]
 
 FORMAT: Final = 1
 MATRICES: Final = ("matrix", "exponential", "optimal")
-RESPONSE_KEYS: Final = {"threshold"}
-MATRIX_KEYS: Final = {"digest", "table"}
-MECHANISM_KEYS: Final = {
-    "format", "kind", "epsilon", "delta", "k", "domain", "realised_epsilon", "realised_delta", "neighbours", "unit", "null",
-    "unknown", "other", "stream_version",
-}  # fmt: skip
-POLICY_KEYS: Final = {
-    "format", "policy", "columns", "joint", "public", "unlisted", "neighbours", "unit", "rows_per_person", "epsilon", "delta",
-    "randomness", "stream_version", "key_fingerprint", "addressing", "ids", "ids_unique",
-}  # fmt: skip
+MECHANISM_KEYS: Final = frozenset(
+    "format kind delta k domain realised_epsilon realised_delta neighbours unit null unknown other stream_version".split()
+)
+POLICY_KEYS: Final = frozenset(
+    "format policy columns joint public unlisted neighbours unit rows_per_person epsilon delta".split()
+)
+FILE_KEYS: Final = frozenset("randomness stream_version key_fingerprint addressing ids ids_unique".split())
+RULES: Final = ("error", "randomise")
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,7 @@ class _Part:
 def verify(
     certificate: Mapping[str, Any],
     *,
-    mechanism: Mechanism | Mapping[str, Mechanism] | None = None,
+    mechanism: Mechanism | Mapping[Any, Any] | None = None,
     allow_insecure: bool = False,
 ) -> Privacy:
     """Compute the figures of a certificate again, from its integers and without data, and compare.
@@ -57,7 +60,7 @@ def verify(
     ----------
     certificate : mapping
         What ``certificate()`` of a mechanism or of a `Policy` returned, or the one in a sanitised file; also after JSON.
-    mechanism : Mechanism, or mapping from column names to mechanisms, optional
+    mechanism : Mechanism, or mapping from column names (tuples of names for joint groups) to mechanisms, optional
         Needed where a matrix has more than 256 categories, which a certificate does not hold: its digest must match.
     allow_insecure : bool, default False
         Whether a release of ``Stream.insecure`` passes. Its noise can be undone by anyone who guesses the seed.
@@ -91,14 +94,30 @@ def verify(
             return _policy(certificate, mechanism, allow_insecure)
         part = _mechanism(certificate, mechanism if isinstance(mechanism, Mechanism) else None)
         return Privacy(part.epsilon_at(part.delta), part.delta)
-    except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
-        if isinstance(error, DpfastError):
-            raise
+    except CertificateError:
+        raise
+    except DpfastError as error:
+        raise CertificateError(f"a value of the certificate is not what it must be: {error}") from None
+    except (KeyError, TypeError, ValueError, OverflowError, AttributeError):
         raise CertificateError("the certificate is not complete, or a value in it is of the wrong kind") from None
 
 
+def read_certificate(file: ParquetSource) -> dict[str, Any]:
+    """Return the certificate in the footer of a sanitised file; CertificateError where there is none."""
+    text = file.metadata.get(b"dpfast")
+    if text is None:
+        raise CertificateError("the file holds no certificate; was it made by dpfast?")
+    try:
+        certificate = json.loads(text)
+    except ValueError:
+        raise CertificateError("the certificate of the file is damaged") from None
+    if not isinstance(certificate, dict):
+        raise CertificateError("the certificate of the file is damaged")
+    return certificate
+
+
 def _policy(certificate: Mapping[str, Any], mechanism: object, allow_insecure: bool) -> Privacy:
-    _known(certificate, POLICY_KEYS, "the certificate")
+    _keys(certificate, POLICY_KEYS, FILE_KEYS)
     _same(certificate["format"], FORMAT, "format")
     _same(certificate["neighbours"], "replace_one", "neighbours")
     _same(certificate["unit"], "row", "unit")
@@ -120,21 +139,24 @@ def _entries(certificate: Mapping[str, Any]) -> Iterator[tuple[Any, Mapping[str,
         yield tuple(group["columns"]), group["mechanism"]
 
 
-def _mechanism(certificate: Mapping[str, Any], mechanism: Mechanism | None) -> _Part:
+def _mechanism(certificate: Mapping[str, Any], mechanism: Any) -> _Part:
     kind = certificate["kind"]
     if kind == "stratified":
         return _strata(certificate, mechanism)
     if kind == "randomised_response":
-        _known(certificate, MECHANISM_KEYS | RESPONSE_KEYS, "a mechanism")
+        _keys(certificate, MECHANISM_KEYS | {"epsilon", "threshold"})
         part, delta_at = _response(certificate)
     elif kind in MATRICES:
-        _known(certificate, MECHANISM_KEYS | MATRIX_KEYS, "a mechanism")
+        _keys(certificate, MECHANISM_KEYS | {"digest"} | ({"epsilon"} if kind != "matrix" else set()), {"table"})
         part, delta_at = _matrix(certificate, mechanism)
     else:
         raise CertificateError("the kind of a mechanism is not known to this version")
     _same(certificate["format"], FORMAT, "format")
     _same(certificate["neighbours"], "replace_one", "neighbours")
+    _same(certificate["unit"], "row", "unit")
     _same(certificate["stream_version"], STREAM_VERSION, "stream_version")
+    if certificate["unknown"] not in RULES or not isinstance(certificate["null"], bool):
+        raise CertificateError("the rules for nulls and unknown values are not rules of this version")
     realised = part.epsilon_at(part.delta)
     _same(certificate["realised_epsilon"], realised.hex(), "realised_epsilon")
     if "epsilon" in certificate:
@@ -151,6 +173,8 @@ def _mechanism(certificate: Mapping[str, Any], mechanism: Mechanism | None) -> _
 def _response(certificate: Mapping[str, Any]) -> tuple[_Part, Callable[[float], float]]:
     k = integer(certificate["k"], "k", minimum=1)
     t = integer(certificate["threshold"], "threshold", minimum=0)
+    asked = float.fromhex(certificate["epsilon"]), float.fromhex(certificate["delta"])
+    _same(t, response_threshold(k, *asked), "threshold")
     part = _Part(
         float.fromhex(certificate["delta"]),
         lambda delta: response_epsilon(k, t, delta),
@@ -175,11 +199,14 @@ def _matrix(certificate: Mapping[str, Any], mechanism: Any) -> tuple[_Part, Call
 
 def _strata(certificate: Mapping[str, Any], mechanism: Any) -> _Part:
     """The stratum of a row is public: the worst one counts."""
-    _known(certificate, {"kind", "by", "strata", "default"}, "a mechanism")
+    _keys(certificate, {"kind", "by", "strata", "default"})
     entries = [entry["mechanism"] for entry in certificate["strata"]]
     if certificate["default"] is not None:
         entries.append(certificate["default"])
-    parts = [_mechanism(entry, None) for entry in entries]
+    given = [] if mechanism is None else [*mechanism.mechanisms.values(), *([mechanism.default] if mechanism.default else [])]
+    if mechanism is not None and len(given) != len(entries):
+        raise CertificateError("the strata are not those of the mechanism that was given")
+    parts = [_mechanism(entry, one) for entry, one in zip(entries, given or [None] * len(entries), strict=True)]
     delta = max(part.delta for part in parts)
 
     def epsilon_at(slack: float) -> float:
@@ -195,9 +222,11 @@ def _bytes(text: str) -> bytes:
         raise CertificateError("the table of a mechanism is not base64") from None
 
 
-def _known(certificate: Mapping[str, Any], keys: set[str], where: str) -> None:
-    if odd := sorted(set(certificate) - keys):
-        raise CertificateError(f"{where} has keys that this version does not know: {', '.join(map(repr, odd))}")
+def _keys(certificate: Mapping[str, Any], needed: AbstractSet[str], allowed: AbstractSet[str] = frozenset()) -> None:
+    if odd := sorted(set(certificate) - needed - allowed):
+        raise CertificateError(f"the certificate has keys that this version does not know: {', '.join(map(repr, odd))}")
+    if missing := sorted(needed - set(certificate)):
+        raise CertificateError(f"the certificate lacks {', '.join(map(repr, missing))}")
 
 
 def _same(stated: object, found: object, name: str) -> None:

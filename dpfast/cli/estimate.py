@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from dpfast.cli._cells import cell_counts
 from dpfast.cli._output import add_json, add_policy, print_json, print_table, printable, share
 from dpfast.errors import CorruptDataError, PolicyError
 
 if TYPE_CHECKING:
-    import numpy as np
-    import pyarrow as pa
-    from numpy.typing import NDArray
-
     from dpfast._figures import Figures
     from dpfast._parquet import ParquetSource
-    from dpfast.mechanism import Mechanism
-    from dpfast.policy import Group, Policy
+    from dpfast.policy import Policy
 
 __all__ = ["add_verbs"]
 
@@ -132,7 +127,7 @@ def _keys(options: argparse.Namespace, file: ParquetSource) -> list[Any] | None:
 
 
 def _every_column(policy: Policy, file: ParquetSource, how: dict[str, Any], *, as_json: bool) -> int:
-    counts = _counts(policy, file)
+    counts = cell_counts(policy, file)
     columns = {part.label: part.mechanism.estimate_counts(of_values, **how) for part, of_values in counts.items()}
     shares = {part.label: of_values / max(of_values.sum(), 1) for part, of_values in counts.items()}
     if as_json:
@@ -169,60 +164,6 @@ def _every_column(policy: Policy, file: ParquetSource, how: dict[str, Any], *, a
 
 def _shown(value: object) -> str:
     return ", ".join(map(printable, value)) if isinstance(value, tuple) else printable(value)
-
-
-class _Part(NamedTuple):
-    """What is estimated on its own: a column, a joint group, or one stratum of them."""
-
-    label: str
-    group: Group
-    mechanism: Mechanism
-    stratum: int | None
-
-
-def _parts(policy: Policy) -> Iterator[_Part]:
-    from dpfast.stratified import Stratified
-
-    for group in policy.groups:
-        rule = group.rule
-        if not isinstance(rule, Stratified):
-            yield _Part(group.label, group, rule, None)
-            continue
-        for number, (value, mechanism) in enumerate(rule.strata):
-            shown = "other" if value is ... else printable(value)
-            yield _Part(f"{group.label} where {rule.by} is {shown}", group, mechanism, number)
-
-
-def _counts(policy: Policy, file: ParquetSource) -> dict[_Part, NDArray[np.int64]]:
-    import numpy as np
-
-    from dpfast.sanitise import count_codes
-
-    counts = {part: np.zeros(part.mechanism.domain.size, np.int64) for part in _parts(policy)}
-    sanitised = [name for group in policy.groups for name in group.names]
-    needed = dict.fromkeys([*sanitised, *(group.by for group in policy.groups if group.by is not None)])
-    missing = [name for name in needed if name not in file.schema.names]
-    if missing:
-        raise PolicyError(f"the file has no column named {', '.join(map(repr, missing))}")
-    for batch in file.batches(needed, dictionaries=sanitised):
-        for part in counts:
-            rows = _rows_of(part, batch)
-            columns = tuple(rows.column(name) for name in part.group.names)
-            column = columns if part.mechanism.domain.kind == "product" else columns[0]
-            counts[part] += count_codes(part.mechanism.domain, column, part.group.column)
-    # a stratum without rows says nothing
-    return {part: found for part, found in counts.items() if part.stratum is None or found.any()}
-
-
-def _rows_of(part: _Part, batch: pa.RecordBatch) -> pa.RecordBatch:
-    import pyarrow as pa
-
-    from dpfast.stratified import Stratified
-
-    rule = part.group.rule
-    if not isinstance(rule, Stratified):
-        return batch
-    return batch.filter(pa.array(rule.by_domain.encode(batch.column(rule.by)) == part.stratum))
 
 
 def _check_certificate(policy: Policy, file: ParquetSource) -> None:

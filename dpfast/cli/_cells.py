@@ -1,0 +1,75 @@
+"""The sanitised cells of a file, counted category by category."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from dpfast.cli._output import printable
+from dpfast.errors import PolicyError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from dpfast._parquet import ParquetSource
+    from dpfast.mechanism import Mechanism
+    from dpfast.policy import Group, Policy
+
+__all__ = ["Part", "cell_counts"]
+
+
+class Part(NamedTuple):
+    """What is estimated on its own: a column, a joint group, or one stratum of them."""
+
+    label: str
+    group: Group
+    mechanism: Mechanism
+    stratum: int | None
+
+
+def _parts(policy: Policy) -> Iterator[Part]:
+    from dpfast.stratified import Stratified
+
+    for group in policy.groups:
+        rule = group.rule
+        if not isinstance(rule, Stratified):
+            yield Part(group.label, group, rule, None)
+            continue
+        for number, (value, mechanism) in enumerate(rule.strata):
+            shown = "other" if value is ... else printable(value)
+            yield Part(f"{group.label} where {rule.by} is {shown}", group, mechanism, number)
+
+
+def cell_counts(policy: Policy, file: ParquetSource) -> dict[Part, NDArray[np.int64]]:
+    import numpy as np
+
+    from dpfast.sanitise import count_codes
+
+    """Count the categories of every sanitised column of a file, each of which must lie in its domain."""
+    counts = {part: np.zeros(part.mechanism.domain.size, np.int64) for part in _parts(policy)}
+    sanitised = [name for group in policy.groups for name in group.names]
+    needed = dict.fromkeys([*sanitised, *(group.by for group in policy.groups if group.by is not None)])
+    missing = [name for name in needed if name not in file.schema.names]
+    if missing:
+        raise PolicyError(f"the file has no column named {', '.join(map(repr, missing))}")
+    for batch in file.batches(needed, dictionaries=sanitised):
+        for part in counts:
+            rows = _rows_of(part, batch)
+            columns = tuple(rows.column(name) for name in part.group.names)
+            column = columns if part.mechanism.domain.kind == "product" else columns[0]
+            counts[part] += count_codes(part.mechanism.domain, column, part.group.column)
+    # a stratum without rows says nothing
+    return {part: found for part, found in counts.items() if part.stratum is None or found.any()}
+
+
+def _rows_of(part: Part, batch: pa.RecordBatch) -> pa.RecordBatch:
+    import pyarrow as pa
+
+    from dpfast.stratified import Stratified
+
+    rule = part.group.rule
+    if not isinstance(rule, Stratified):
+        return batch
+    return batch.filter(pa.array(rule.by_domain.encode(batch.column(rule.by)) == part.stratum))

@@ -1,0 +1,70 @@
+"""``dpfast verify``: the certificate of a sanitised file, checked without the data it was made from."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from dpfast.cli._output import add_json, print_json
+
+__all__ = ["add_verbs"]
+
+EXAMPLE = """example:
+  dpfast verify released.parquet --policy policy.toml
+
+With the policy every cell is looked at, too: it must be a value that the policy declares. What no file can show: that it
+was made by these mechanisms, that the key stayed secret, that key and context were not used on other data, and how many
+rows a person has."""
+
+
+def add_verbs(verbs: Any) -> None:
+    """Add the verb to the command."""
+    verb = verbs.add_parser("verify", help="check the certificate of a sanitised file", epilog=EXAMPLE)
+    verb.add_argument("file", metavar="FILE", help="a sanitised Parquet file")
+    verb.add_argument("--policy", metavar="FILE", help="the policy that the file should have been made by (TOML)")
+    verb.add_argument("--allow-insecure", action="store_true", help="accept noise from an insecure seed")
+    add_json(verb)
+    verb.set_defaults(run=_verify)
+
+
+def _verify(options: argparse.Namespace) -> int:
+    from dpfast._parquet import ParquetSource
+    from dpfast.certificates import read_certificate, verify
+    from dpfast.cli._cells import cell_counts
+    from dpfast.errors import CertificateError
+    from dpfast.policy import Policy
+
+    policy = None if options.policy is None else Policy.load(options.policy)
+    with ParquetSource(options.file) as file:
+        certificate = read_certificate(file)
+        mechanisms = (
+            {group.names if len(group.names) > 1 else group.names[0]: group.rule for group in policy.groups} if policy else {}
+        )
+        privacy = verify(certificate, mechanism=mechanisms, allow_insecure=options.allow_insecure)
+        if policy is not None:
+            if certificate["policy"] != policy.digest.hex():
+                raise CertificateError("the file was made by another policy")
+            cell_counts(policy, file)
+    unknown = ["whether these mechanisms made the file", "whether the key stayed secret", "how many rows a person has"]
+    if policy is None:
+        unknown.insert(0, "whether every cell lies in its domain (give --policy)")
+    if certificate.get("ids_unique") == "unchecked":
+        unknown.append("whether the ids are unique")
+    if options.json:
+        print_json(
+            {
+                "epsilon": privacy.epsilon,
+                "delta": privacy.delta,
+                "neighbours": privacy.neighbours,
+                "rows_per_person": privacy.rows_per_person,
+                "cells_checked": policy is not None,
+                "unknown": unknown,
+            }
+        )
+        return 0
+    print(f"the certificate holds: epsilon {privacy.epsilon:.6g}, delta {privacy.delta:.3g}")
+    print(f"for tables that differ in the rows of one person, {privacy.rows_per_person} at most")
+    if policy is not None:
+        print("every cell lies in its declared domain")
+    print("not shown by a file: " + "; ".join(unknown))
+    return 0

@@ -148,15 +148,19 @@ class _Points:
 
     def guess(self, excess: float) -> float:
         """Return the epsilon that Newton's steps in doubles find, from 0."""
-        one = 1 << self.bits
+        one, end = 1 << self.bits, len(self._sums) - 1
         small = np.array([share / one for share in self._small.shares])
         sums = np.array([share / one for share in self._sums])
+        # Weights under Q may be below all doubles, so there the logarithms are added.
+        log_small = np.array([_log(share) for share in reversed(self._small.shares)])
+        log_sums = np.array([_log(share) for share in self._sums])
+        log_one = 2 * self.bits * math.log(2)
         theta = 0.0
         for _ in range(64):
             places = np.searchsorted(self._sorted, theta - self._small.losses)
-            need = float(small @ (sums[-1] - sums[places])) + excess
-            q = float(small[::-1] @ sums[sums.size - 1 - places])
-            step = math.log(need) - math.log(q) if need > q > 0 else 0.0
+            need = float(small @ (sums[end] - sums[places])) + excess
+            log_q = float(np.logaddexp.reduce(log_small + log_sums[end - places])) - log_one
+            step = math.log(need) - log_q if need > 0 and log_q > -math.inf else 0.0
             if step <= theta:
                 break
             theta = step
@@ -219,6 +223,10 @@ def _shares(law: Law, n: int, bits: int) -> list[int]:
         ratio, ratio_exponent = _shifted(ratio, -excess), ratio_exponent + excess
         above.append((weight * ratio, exponent + ratio_exponent))
     return [_shifted(mantissa, exponent + bits) for mantissa, exponent in below + above]
+
+
+def _log(share: int) -> float:
+    return math.log(share) if share else -math.inf
 
 
 def _shifted(number: int, places: int) -> int:

@@ -175,6 +175,7 @@ class Convolution:
         self._cut = cut  # weight that may be cut off at either end, each time
         self._cuts = 0
         self._roundings = 64
+        self._reach = 0.0  # the sum of the largest losses
 
     def add(self, weights: Weights) -> None:
         """Convolve with one more part."""
@@ -191,6 +192,7 @@ class Convolution:
         else:
             self._values = np.convolve(self._values, weights.values)
             self._first += weights.first
+        self._reach += self.step * max(abs(weights.first), abs(weights.first + weights.values.size))
         self._kept += math.log1p(-weights.lost) if weights.lost < 1 else -math.inf
         self._roundings += weights.roundings + 128 + min(places.size, self._values.size)
 
@@ -239,8 +241,8 @@ class Convolution:
 
     @property
     def blur(self) -> float:
-        """A bound of the error of a difference of losses as computed."""
-        return 2.0**-50 * self.largest
+        """A bound of the errors of losses: of each part's before it met the grid, 2**-50, and of differences as computed."""
+        return 2.0**-48 * self._reach
 
     def slope(self, epsilon: float) -> float:
         """Return minus the derivative of delta(epsilon), roughly."""
@@ -266,8 +268,8 @@ class Convolution:
                 return math.inf
             epsilon += raised
             raised *= 2
-        # At 0 the differences are the losses themselves, which have no more than one rounding.
-        return epsilon + self.blur if epsilon else 0.0
+        # A shift of all losses by `blur` raises delta by no more than that.
+        return 0.0 if self.delta_above(0.0) + self.blur <= delta else epsilon + self.blur
 
     def epsilon_below(self, tilted: Convolution, epsilon: float, delta: float) -> float:
         """Return an epsilon that the composition needs; the event begins at a knot near `epsilon`."""

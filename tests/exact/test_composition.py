@@ -150,6 +150,7 @@ def test_large_and_broken_statements_add() -> None:
     assert compose([Privacy(150.0, 0.25)], delta=0.2).epsilon == math.inf
     assert compose([Privacy(math.inf)], delta=0.5).epsilon == math.inf
     assert compose([Privacy(1.0, 1e-3)], delta=9.9e-4).epsilon == math.inf
+    assert compose_bounds([Privacy(1.0, 1e-3)], delta=9.9e-4) == (math.inf, math.inf)
     assert compose([Privacy(1.0, 1e-3)] * 2, delta=1.9e-3).epsilon == math.inf
     assert compose([Privacy(1.0, 1e-3)], delta=1e-3).epsilon == pytest.approx(1.0, abs=1e-9)
     assert composed_delta([Privacy(150.0, 0.25)], epsilon=149.0) == 1.0
@@ -249,13 +250,37 @@ def test_shares_of_copies_are_those_of_convolutions(law: Law, bits: int) -> None
 def test_bounds_hold_at_any_precision(seed: int, bits: int) -> None:
     # So few bits that the errors of the shares show: without them the upper bound would be too low, the lower too high.
     rng = random.Random(seed)
-    delta = 10 ** rng.uniform(-2, -0.3)
-    laws = {Law.of(rng.randint(8, 20), rng.randint(1, 7), rng.randint(0, 9), 0): rng.randint(3, 9) for _ in range(3)}
+    if seed % 2:
+        delta = 10 ** rng.uniform(-2, -0.3)
+        laws = {Law.of(rng.randint(8, 20), rng.randint(1, 7), rng.randint(0, 9), 0): rng.randint(3, 9) for _ in range(3)}
+    else:
+        # All depends on what P has beyond delta.
+        laws = {Law.of(10**5, 1, 1, 0): rng.randint(1, 3), Law.of(10**6, 7, 1, 0): 1}
+        delta = 1 - 10 ** rng.uniform(-3.5, -2.5)
     exact, _ = ExactComposition(laws).epsilon(delta)
     lower, upper = ExactComposition(laws)._epsilon(_Points(laws, bits), delta)
     assert lower <= exact * (1 + 1e-12)
     assert exact <= upper
     assert bits < 90 or upper - lower < 1e-3
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_bounds_hold_where_losses_are_off(seed: int) -> None:
+    # Doubles put the losses in order; here they are wrong by far more than doubles are, and said to be.
+    rng = random.Random(seed)
+    delta = 10 ** rng.uniform(-6, -0.3)
+    weights = [(rng.randint(8, 20), rng.randint(1, 7), rng.randint(0, 9)) for _ in range(3)]
+    laws = {Law.of(*weight, 0): rng.randint(1, 5) for weight in weights}
+    exact, _ = ExactComposition(laws).epsilon(delta)
+    true = Fraction(ExactComposition(laws).delta(0.9 * exact))
+    for law in laws:
+        vars(law)["loss"] = law.loss * (1 + rng.uniform(-1, 1) * 1e-3)
+    off = ExactComposition(laws)
+    off._error = 1.1e-3 * off._range
+    lower, upper = off.epsilon(delta)
+    assert lower <= exact * (1 + 1e-12)
+    assert exact <= upper <= exact + 6 * off._error
+    assert true <= Fraction(off.delta(0.9 * exact)) * (1 + Fraction(1, 10**12))
 
 
 @pytest.mark.parametrize(("m", "epsilon", "n"), [(1, 0.1, 100), (9, 0.3, 60), (4, 2.0, 37)])

@@ -30,6 +30,7 @@ class Mutant(NamedTuple):
     tests: str
 
 
+COMPOSITION = "tests/exact/test_composition.py"
 STAGES = "tests/exact/test_kernels.py::test_two_stages_are_the_64_bit_table"
 UNIFORM = f"{STAGES}[base-0.0-6]"
 USUAL = f"{STAGES}[base-1.0-6]"
@@ -260,6 +261,48 @@ MUTANTS = [
         'if use != "public":',
         "if use not in USES:",
         "tests/unit/test_policy_joint.py",
+    ),
+    Mutant(
+        "composition forgets what the shares miss",
+        "dpfast/_exact_composition.py",
+        "// bottom + points.error",
+        "// bottom",
+        f"{COMPOSITION}::test_bounds_hold_at_any_precision",
+    ),
+    Mutant(
+        "losses near the threshold taken as ordered",
+        "dpfast/_exact_composition.py",
+        "q * ((1 << _UNIT) - slack)",
+        "q * (1 << _UNIT)",
+        f"{COMPOSITION}::test_bounds_hold_where_losses_are_off",
+    ),
+    Mutant(
+        "losses rounded down to the grid",
+        "dpfast/_grid_composition.py",
+        "np.abs(pair.losses) * 2.0**-47, 0.0, step)",
+        "np.abs(pair.losses) * 2.0**-47, 0.0, step) / 2",
+        f"{COMPOSITION}::test_the_grid_holds_the_true_epsilon_between_its_bounds",
+    ),
+    Mutant(
+        "one order of each pair of rows",
+        "dpfast/_losses.py",
+        "if i != j:\n                    found",
+        "if i < j:\n                    found",
+        f"{COMPOSITION}::test_worst_pairs_do_not_multiply",
+    ),
+    Mutant(
+        "a statement that loses half its delta",
+        "dpfast/_losses.py",
+        "(up + down) * top)",
+        "(up + down) * top // 2)",
+        f"{COMPOSITION}::test_statements_compose_as_their_worst_mechanisms",
+    ),
+    Mutant(
+        "the split forgets idle columns",
+        "dpfast/budget.py",
+        "spent + idle.sum() - idle[[*members, j]].sum()",
+        "spent",
+        "tests/unit/test_budget.py::test_no_exchange_between_two_columns_is_better",
     ),
 ]
 

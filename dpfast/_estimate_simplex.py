@@ -11,16 +11,17 @@ lambda = P^T pi. The log-likelihood L is concave, its gradient in pi is d, and s
 
 a bound that needs no knowledge of the best. Iteration ends when it and the l1 length of a step are within the tolerance.
 Steps are extrapolated (squared, [1]_) in log pi, where shares stay positive and those that vanish do so at a constant rate; an
-extrapolation that lowers the likelihood is shortened and at last dropped. Up to 1,024 cells a projected Newton step [2]_ on
--L(x) + sum(x), x >= 0, whose minimum is on the simplex, is tried now and then: it settles which shares are zero. It is taken
-if it at least halves the distance from the conditions of the maximum. The likelihood never falls, but for rounding.
+extrapolation that lowers the likelihood is shortened and at last dropped. Up to 1,024 cells a Newton step [2]_ on
+-L(x) + sum(x), x >= 0, whose minimum is on the simplex, is tried after a few of them: it settles which shares are zero. It is
+taken if the likelihood gains enough, or the conditions of the maximum come twice as near. The likelihood never falls, but for
+rounding.
 
 References
 ----------
 .. [1] R. Varadhan, C. Roland, Simple and globally convergent methods for accelerating the convergence of any EM algorithm,
    Scand. J. Statist. 35, 2008.
-.. [2] D. P. Bertsekas, Projected Newton methods for optimization problems with simple constraints, SIAM J. Control Optim. 20,
-   1982.
+.. [2] Y. Kim, P. Carbonetto, M. Stephens, M. Anitescu, A fast algorithm for maximum likelihood estimation of mixture
+   proportions using sequential quadratic programming, J. Comput. Graph. Statist. 29, 2020.
 """
 
 from __future__ import annotations
@@ -39,11 +40,14 @@ if TYPE_CHECKING:
 __all__ = ["Maximum", "expectation_maximisation", "water_filling"]
 
 SHORTENINGS: Final = 3  # of an extrapolation, before it is dropped
-NEWTON_EVERY: Final = 5
+NEWTON_FIRST: Final = 4  # iterations before Newton's method is tried; after a failure twice as many pass
 NEWTON_MAX: Final = 1024  # cells, for which the product matrix is written down
-NEAR: Final = 1e-3  # shares below it are zero for Newton's method, if their slope says so
-DAMPINGS: Final = (1e-12, 1e-6, 1e-3)  # of Newton steps, relative to the mean second derivative
+NEAR: Final = 1e-6  # shares below it are guessed to be zero, to begin with
+DAMPING: Final = 1e-12  # relative to the mean second derivative: a model that is flat in places has a lowest point too
+SHORTEST: Final = 2.0**-6  # Newton step
+ENOUGH: Final = 0.1  # of the gain that the slope promises
 FLOOR: Final = 1e-14  # what Newton's method takes for zero: small enough to be it, large enough to come back from
+PIVOTS, PATIENCE = 60, 3
 ROUNDING: Final = 2.0**-50  # of a likelihood
 TINY: Final = 1e-300  # shares stay positive, so that an early mistake can be undone
 
@@ -131,6 +135,7 @@ def expectation_maximisation(
     shares = np.full(answered.shape, 1 / answered.size)
     answers = problem.expected(shares)
     slope = problem.gradient(answers)
+    wait = pause = NEWTON_FIRST
     for iteration in range(max_iterations + 1):
         gap = max(float(slope.max()) - 1, 0.0)
         if gap <= tolerance and float((shares * abs(slope - 1)).sum()) <= tolerance:
@@ -138,7 +143,10 @@ def expectation_maximisation(
             return Maximum(shares / shares.sum(), iteration, gap, converged=True)
         if iteration == max_iterations:
             break
-        newton = problem.newton(shares, answers, slope) if iteration % NEWTON_EVERY == NEWTON_EVERY - 1 else None
+        newton = problem.newton(shares, answers, slope) if not wait else None
+        if newton is None:
+            pause = pause if wait else 2 * pause
+            wait = wait - 1 if wait else pause
         shares, answers = newton or _squared(problem, shares, slope)
         slope = problem.gradient(answers)
     return Maximum(shares, max_iterations, gap, converged=False)
@@ -203,39 +211,50 @@ class _Problem:
     def newton(
         self, shares: NDArray[np.float64], answers: NDArray[np.float64], slope: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-        """A projected Newton step, if it brings the conditions of the maximum nearer; else None."""
+        """A step to the lowest point of the quadratic model, if it is worth it; else None."""
         if self.matrix is None:
             return None
         x, down = shares.ravel(), (1 - slope).ravel()
-        near = min(NEAR, float(abs(x - np.maximum(x - down, 0)).max()))
-        free = ~((x <= near) & (down > 0))
-        rows = self.matrix[free] * (np.sqrt(self.answered[self.seen]) / answers[self.seen])
+        rows = self.matrix * (np.sqrt(self.answered[self.seen]) / answers[self.seen])
         bend = rows @ rows.T
-        before, reached = _distance(shares, slope), self.likelihood(answers)
-        for damping in DAMPINGS:
-            damped = bend + damping * np.trace(bend) / len(bend) * np.eye(len(bend))
-            trial = np.full_like(x, FLOOR)
-            trial[free] = np.maximum(_lowest(damped, damped @ x[free] - down[free]), FLOOR)
+        bend += DAMPING * np.trace(bend) / len(bend) * np.eye(len(bend))
+        move = _lowest(bend, bend @ x - down, x > NEAR) - x
+        before, reached, gain = _distance(shares, slope), self.likelihood(answers), -float(down @ move)
+        length = 1.0
+        while length >= SHORTEST:
+            trial = np.maximum(x + length * move, FLOOR)
             candidate = (trial / trial.sum()).reshape(shares.shape)
             candidate_answers = self.expected(candidate)
-            if self.likelihood(candidate_answers) < reached - ROUNDING * (1 + abs(reached)):
-                continue
-            if _distance(candidate, self.gradient(candidate_answers)) <= before / 2:
+            change = self.likelihood(candidate_answers) - reached
+            is_near = change >= -ROUNDING * (1 + abs(reached))
+            if change >= ENOUGH * length * gain or (
+                is_near and _distance(candidate, self.gradient(candidate_answers)) <= before / 2
+            ):
                 return candidate, candidate_answers
+            length /= 2
         return None
 
 
-def _lowest(bend: NDArray[np.float64], goal: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Where y bend y / 2 - goal y is lowest, entries that come out negative being set to zero until none does."""
-    inside = np.ones(len(goal), bool)
+def _lowest(bend: NDArray[np.float64], goal: NDArray[np.float64], inside: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """The y >= 0 where y bend y / 2 - goal y is lowest, by block pivoting from a guess of which entries are positive."""
+    slack = 1e-12 * float(abs(goal).max())
+    fewest, patience = len(goal) + 1, PATIENCE
     found = np.zeros(len(goal))
-    while inside.any():
+    for _ in range(PIVOTS):
         found[:] = 0.0
         found[inside] = np.linalg.solve(bend[np.ix_(inside, inside)], goal[inside])
-        if (found >= 0).all():
+        wrong = np.where(inside, found < 0, bend @ found < goal - slack)
+        count = int(wrong.sum())
+        if not count:
             break
-        inside &= found > 0
-    return found
+        if count < fewest:
+            fewest, patience = count, PATIENCE
+        elif patience:
+            patience -= 1
+        else:  # one exchange at a time cannot go round in circles
+            wrong[: np.flatnonzero(wrong)[-1]] = False
+        inside = inside ^ wrong
+    return np.maximum(found, 0.0)
 
 
 def _distance(shares: NDArray[np.float64], slope: NDArray[np.float64]) -> float:

@@ -34,20 +34,22 @@ COMPOSITION = "tests/exact/test_composition.py"
 STAGES = "tests/exact/test_kernels.py::test_two_stages_are_the_64_bit_table"
 UNIFORM = f"{STAGES}[base-0.0-6]"
 USUAL = f"{STAGES}[base-1.0-6]"
+STAGED = "tests/exact/test_matrix_kernels.py::test_two_stages_are_the_rows_of_the_matrix"
+MATRIX = f"{STAGED}[base-9-random]"
 
 MUTANTS = [
     Mutant(
         "a uniform boundary misjudged",
         "csrc/response.c",
-        "law->margin = law->uniform ? 1 : 0;",
-        "law->margin = 0;",
+        "const unsigned margin = law->uniform ? 1 : 0;",
+        "const unsigned margin = 0;",
         UNIFORM,
     ),
     Mutant(
         "a straddling block called decided",
         "csrc/response.c",
-        "(uint16_t)(law->mask - 1 - law->margin)",
-        "(uint16_t)(law->mask + 1 - law->margin)",
+        "(1u << shift) - 2 - margin)",
+        "(1u << shift) - margin)",
         USUAL,
     ),
     Mutant(
@@ -61,21 +63,21 @@ MUTANTS = [
     Mutant("one word too many redraws", "csrc/response.c", "(dpf_u128)k * step - 1)", "(dpf_u128)k * step)", USUAL),
     Mutant(
         "a low byte not read",
-        "csrc/response.kernel.h",
+        "csrc/stages.kernel.h",
         "(uint64_t)b[5] << 40 |",
         "(uint64_t)b[4] << 40 |",
         USUAL,
     ),
     Mutant(
         "a pending cell shows its true code",
-        "csrc/response.kernel.h",
+        "csrc/stages.kernel.h",
         "            tile[j] = 0;",
         "            tile[j] = x[j];",
         USUAL,
     ),
     Mutant(
         "a pending cell with another's high word",
-        "csrc/response.kernel.h",
+        "csrc/stages.kernel.h",
         "pending->highs[listed] = h[j];",
         "pending->highs[listed] = h[0];",
         USUAL,
@@ -86,6 +88,69 @@ MUTANTS = [
         "self._block += SEGMENT_BLOCKS - place",
         "self._block += SEGMENT_BLOCKS - place - 1",
         "tests/unit/test_randomness.py",
+    ),
+    Mutant(
+        "a change of category taken as decided",
+        "csrc/matrix.kernel.h",
+        "(uint32_t)(one == here) | ",
+        "",
+        MATRIX,
+    ),
+    Mutant(
+        "a bin of many changes taken as one of three",
+        "csrc/matrix.c",
+        "if (change == 2) look |= tops[y + 1] < highest;",
+        "",
+        f"{STAGED}[base-256-steep]",
+    ),
+    Mutant(
+        "a category without words is answered",
+        "csrc/matrix.c",
+        "look |= changes && tops[y + 1] == tops[y];",
+        "",
+        f"{STAGED}[base-9-banded]",
+    ),
+    Mutant(
+        "entries rounded away from the average",
+        "dpfast/integer_table.py",
+        "np.where(down >= centre, down, up)",
+        "np.where(down >= centre, up, down)",
+        "tests/unit/test_integer_table.py",
+    ),
+    Mutant(
+        "many near pairs bounded by the nearest",
+        "dpfast/hockey_stick.py",
+        "float(flat[near[-1]]) + slack",
+        "float(flat[near[-1]]) - slack",
+        "tests/exact/test_hockey_stick.py",
+    ),
+    Mutant(
+        "the row of unknown values left out of epsilon",
+        "dpfast/integer_table.py",
+        "return np.vstack([self.words, self.unknown]) if unknown else self.words",
+        "return self.words",
+        "tests/exact/test_hockey_stick.py",
+    ),
+    Mutant(
+        "a rate that is not checked after rounding",
+        "dpfast/exponential.py",
+        "if table_epsilon(table, 0.0, unknown=False) <= epsilon:",
+        "if True:",
+        "tests/unit/test_exponential.py",
+    ),
+    Mutant(
+        "an optimum that is not repaired",
+        "dpfast/optimal.py",
+        "if private or share >= 1.0:",
+        "if True:",
+        "tests/unit/test_optimal.py",
+    ),
+    Mutant(
+        "a certificate whose total is not computed again",
+        "dpfast/certificates.py",
+        '_same(certificate["epsilon"], found.epsilon.hex(), "epsilon")',
+        "pass",
+        "tests/unit/test_certificates.py",
     ),
     Mutant(
         "a code outside the domain is kept",

@@ -40,6 +40,18 @@ def test_inverse_and_its_standard_errors() -> None:
     assert found.frequency.sum() == pytest.approx(1, abs=1e-12)
 
 
+def test_published_figures_recomputed_from_epsilon() -> None:
+    # p = 1 / (e + 3), from epsilon = 1 itself and not from the table of words.
+    p, shares = 1 / (math.e + 3), np.array(COUNTS) / 1000
+    g = (math.e - 1) / (math.e + 3)
+    assert g == pytest.approx(0.30048918, abs=5e-9)
+    np.testing.assert_allclose(estimate().frequency, (shares - p) / g, atol=1e-12)
+    np.testing.assert_allclose(estimate().standard_error, np.sqrt(shares * (1 - shares) / 1000) / g, rtol=1e-12)
+    # The two largest counts share what the others do not get: mu = 0.78 / (1 + 2 p / g).
+    mu = 0.78 / (1 + 2 * p / g)
+    np.testing.assert_allclose(estimate(method="mle").frequency, [0.52 / mu - p / g, 0.26 / mu - p / g, 0, 0], atol=1e-12)
+
+
 def test_inverse_solves_the_channel() -> None:
     for k, epsilon in ((2, 0.1), (3, 2.0), (50, 5.0)):
         t = response_threshold(k, epsilon)

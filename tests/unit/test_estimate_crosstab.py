@@ -36,6 +36,19 @@ def test_margins_are_the_estimates_of_the_columns(population: bool) -> None:
     assert found.margins["letter"].values == ("x", "y", None)
 
 
+@pytest.mark.parametrize("population", [True, False])
+@pytest.mark.parametrize("method", ["inverse", "em"])
+def test_a_table_is_one_column_of_the_product_written_down(population: bool, method: str) -> None:
+    found = tab(population=population, method=method)
+    product = MatrixChannel(np.kron(A.matrix, B.matrix))
+    alone = estimate_counts(COUNTS.ravel(), product, values=range(6), population=population, method=method)
+    np.testing.assert_allclose(found.frequency.ravel(), alone.frequency, atol=1e-7 if method == "em" else 1e-13)
+    np.testing.assert_allclose(found.standard_error.ravel(), alone.standard_error, rtol=1e-10)
+    np.testing.assert_allclose(found.interval.reshape(6, 2), alone.interval, atol=1e-12)
+    assert (alone.interval[:, 0] > 0).sum() >= 3
+    assert found.condition == pytest.approx(alone.condition)
+
+
 def test_the_order_of_columns_does_not_matter() -> None:
     found, turned = tab(), crosstab(COUNTS.T, [B, A])
     for name in ("frequency", "standard_error"):

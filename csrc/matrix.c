@@ -26,12 +26,9 @@ int dpf_matrix_guide(const uint64_t *tops, uint32_t k, uint32_t first, uint32_t 
         uint32_t places = 0, look = 0;
         for (unsigned change = 0; change < 3; ++change) {
             const uint32_t y = x + change; /* the last category has no word after it: y < k - 1 where tops[y] < highest */
-            const int changes = y < k && tops[y] < highest && !look;
-            const uint32_t place = changes ? (uint32_t)((tops[y] - lowest) >> 48) : PLACE;
-            look |= changes && tops[y + 1] == tops[y]; /* not to the next category */
-            places |= place << change * PLACE_BITS;
-            if (!changes) continue;
-            if (change == 2) look |= tops[y + 1] < highest;
+            const int changes = y < k && tops[y] < highest; /* a category without words is a change at the place of the last */
+            places |= (changes ? (uint32_t)((tops[y] - lowest) >> 48) : (uint32_t)PLACE) << change * PLACE_BITS;
+            if (changes && change == 2) look = tops[y + 1] < highest;
         }
         guide[bin] = look << 31 | x << 3 * PLACE_BITS | places;
     }

@@ -13,7 +13,7 @@ from dpfast.errors import ArgumentError, OutsideDomainError
 from dpfast.integer_table import IntegerTable, realise, stochastic
 from dpfast.reference import matrix as reference
 
-KINDS = ["even", "random", "steep", "banded", "identity", "one column", "near the ends"]
+KINDS = ["even", "random", "steep", "banded", "holes", "identity", "one column", "near the ends"]
 
 
 def table_of(k: int, kind: str, seed: int = 1) -> IntegerTable:
@@ -25,6 +25,9 @@ def table_of(k: int, kind: str, seed: int = 1) -> IntegerTable:
         matrix = np.exp(-30.0 * rng.random((k, k)))
     elif kind == "banded":
         matrix[np.abs(np.subtract.outer(np.arange(k), np.arange(k))) > 1] = 0.0
+    elif kind == "holes":  # categories that own no word, amid others
+        matrix[rng.random((k, k)) < 0.5] = 0.0
+        matrix[:, [0, -1]] += 0.1
     elif kind == "identity":
         matrix = np.eye(k)
     elif kind == "one column":

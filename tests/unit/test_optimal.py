@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,10 @@ import pytest
 from dpfast import optimal
 from dpfast.errors import ArgumentError, ArgumentTypeError, MissingPackageError
 from dpfast.exponential import ExponentialResponse
+from dpfast.hockey_stick import table_delta
 from dpfast.optimal import optimal_response
+from dpfast.reference import matrix as reference
+from dpfast.reference.response import exp_bounds
 from dpfast.response import RandomisedResponse
 
 BUDGETS = [(0.0, 0.0), (0.5, 0.0), (2.0, 0.0), (8.0, 0.0), (0.0, 0.1), (1.0, 0.05), (1.0, 1e-6)]
@@ -37,8 +41,12 @@ def test_any_loss_is_private_and_as_good_as_the_program(epsilon: float, delta: f
         for loss in (rng.random((k, k)), rng.integers(0, 3, (k, k)) * 100.0, "ordinal", "circular"):
             prior = rng.random(k) if objective == "bayes" else None
             mechanism = optimal_response(range(k), loss=loss, epsilon=epsilon, delta=delta, prior=prior, objective=objective)
-            assert mechanism.delta_at(epsilon) <= delta
+            assert table_delta(mechanism.integer_table, epsilon, unknown=True) <= delta
             assert mechanism.epsilon_at(delta) <= epsilon
+            if delta == 0.0:
+                worst = reference.worst_ratio(mechanism.table.tolist())
+                assert worst is not None
+                assert worst <= exp_bounds(Fraction(epsilon), 200)[1]
             scale = 1.0 if isinstance(loss, str) else max(1.0, float(np.max(loss)))
             assert -1e-8 * scale <= mechanism.loss - mechanism.least_loss <= 1e-7 * scale
 

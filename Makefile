@@ -91,6 +91,6 @@ build/%/built: $(BUILT_FROM) $(INSTALLED)
 	cd build/$* && DPFAST_SANITIZE=$(SANITIZE) DPFAST_WERROR=1 $(CURDIR)/$(BIN)/python setup.py -q build_ext --inplace
 	@touch $@
 
-build/c/asan: tests/c/test_csrc.c $(wildcard csrc/*)
+build/c/asan: $(wildcard tests/c/* csrc/*)
 	mkdir -p build/c
-	$(CC) -g -O1 $(C_FLAGS) -fsanitize=address,undefined -fno-sanitize-recover=undefined $< csrc/*.c -o $@
+	$(CC) -g -O1 $(C_FLAGS) -fsanitize=address,undefined -fno-sanitize-recover=undefined tests/c/*.c csrc/*.c -o $@

@@ -1,33 +1,18 @@
 /* Driver of the C core without Python: built with the strict warnings and each sanitizer, run with leak checking.
  * Every buffer is allocated at its exact size, so that a read or write past an end is reported where it happens.
  * `test_csrc overrun` commits one on purpose: the control of the sanitised build. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "check.h"
 
 #include "isa.h"
 #include "popcount.h"
 #include "remap.h"
+#include "response.h"
 #include "words.h"
 
 __extension__ typedef unsigned __int128 wide_t;
 
 static const wide_t RANGE = (wide_t)1 << 64;
 enum { N_HIGH = 65536 };
-
-#define CHECK(holds)                                                                                                   \
-    do {                                                                                                               \
-        if (!(holds)) {                                                                                                \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #holds);                                                \
-            exit(1);                                                                                                   \
-        }                                                                                                              \
-    } while (0)
-
-static void *room(size_t n, size_t size) {
-    void *const at = malloc(n * size + (n == 0)); /* one byte for nothing: malloc(0) may be NULL */
-    CHECK(at != NULL);
-    return at;
-}
 
 static const uint64_t UNIFORM = UINT64_MAX; /* in place of a step, which is never that large */
 
@@ -56,13 +41,6 @@ static uint32_t answer(uint32_t k, uint64_t step, uint64_t word, uint32_t code) 
     return low;
 }
 
-static uint64_t mix(uint64_t x) { /* SplitMix64: words for tests */
-    x += 0x9E3779B97F4A7C15u;
-    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
-    x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
-    return x ^ (x >> 31);
-}
-
 /* Low bits of the word to try for a pending cell: ends of the block, both sides of the boundary in it, any. */
 static uint64_t low_bits(uint32_t k, uint64_t step, uint16_t high, uint32_t code, int pass) {
     const uint64_t start = (uint64_t)high << 48, last = start + ((UINT64_C(1) << 48) - 1);
@@ -82,7 +60,7 @@ static uint32_t test_code(size_t i, uint32_t k, uint32_t largest, int unknowns) 
 }
 
 #define TEST_WIDTH(T, S, WIDTH)                                                                                        \
-    static void test_two_stages_##S(const dpf_response_kernels_t *kernels, uint32_t k, uint64_t step, int accept,      \
+    static void test_two_stages_##S(const dpf_kernels_t *kernels, uint32_t k, uint64_t step, int accept,      \
                                     size_t n, size_t first_high, int in_place) {                                       \
         dpf_response_t law;                                                                                            \
         CHECK(prepare(k, step, accept, &law) == DPF_OK);                                                               \
@@ -132,7 +110,7 @@ static uint32_t test_code(size_t i, uint32_t k, uint32_t largest, int unknowns) 
         free(codes), free(kept), free(high), free(cells.rows), free(cells.trues), free(cells.highs), free(low);        \
     }                                                                                                                  \
                                                                                                                        \
-    static void test_whole_##S(const dpf_response_kernels_t *kernels, uint32_t k, uint64_t step, int accept, size_t n) { \
+    static void test_whole_##S(const dpf_kernels_t *kernels, uint32_t k, uint64_t step, int accept, size_t n) { \
         dpf_response_t law;                                                                                            \
         CHECK(prepare(k, step, accept, &law) == DPF_OK);                                                               \
         T *const codes = room(n, sizeof(T)), *const kept = room(n, sizeof(T));                                         \
@@ -172,7 +150,7 @@ TEST_WIDTH(uint32_t, u32, DPF_U32)
         }                                                                                                              \
     } while (0)
 
-static void test_response(const dpf_response_kernels_t *kernels) {
+static void test_response(const dpf_kernels_t *kernels) {
     static const uint32_t sizes[] = {1, 2, 3, 5, 10, 255, 256, 257, 1000, 1023, 1024, 1025, 65536, 1u << 31};
     for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; ++s) {
         const uint32_t k = sizes[s];
@@ -359,6 +337,7 @@ int main(int n_arguments, char **arguments) {
     test_prepare();
     test_isa();
     test_remap();
+    test_matrices();
     test_words();
     test_ones();
     return 0;

@@ -33,6 +33,18 @@ void dpf_id_integer_blocks(const uint64_t *ids, int is_unsigned, uint8_t tag, co
     }
 }
 
+/* The first 16 of `left` bytes, or all: copies of fixed sizes that overlap, for a call of memcpy costs more than all the rest. */
+static inline void copy_start(uint8_t *to, const uint8_t *from, uint64_t left) {
+    if (left >= 16) {
+        memcpy(to, from, 16);
+    } else if (left >= 8) {
+        memcpy(to, from, 8);
+        memcpy(to + left - 8, from + left - 8, 8);
+    } else {
+        for (uint64_t j = 0; j < left; ++j) to[j] = from[j];
+    }
+}
+
 void dpf_id_bytes_first(const uint8_t *data, const int64_t *offsets, uint8_t tag, const uint32_t *codes, size_t n,
                         uint8_t *blocks) {
     for (size_t i = 0; i < n; ++i) {
@@ -40,7 +52,7 @@ void dpf_id_bytes_first(const uint8_t *data, const int64_t *offsets, uint8_t tag
         const uint64_t length = (uint64_t)(offsets[i + 1] - offsets[i]);
         header(block, tag, length, codes[i]);
         memset(block + 8, 0, 8);
-        if (length) memcpy(block + 8, data + offsets[i], length < 8 ? length : 8);
+        copy_start(block + 8, data + offsets[i], length < 8 ? length : 8);
     }
 }
 
@@ -52,10 +64,11 @@ size_t dpf_id_bytes_next(const uint8_t *data, const int64_t *offsets, size_t blo
         const uint32_t row = active[i];
         const uint64_t length = (uint64_t)(offsets[row + 1] - offsets[row]);
         if (length <= from) continue;
-        uint8_t part[DPF_BLOCK] = {0};
-        const uint64_t left = length - from;
-        memcpy(part, data + offsets[row] + from, left < DPF_BLOCK ? left : DPF_BLOCK);
-        for (int j = 0; j < DPF_BLOCK; ++j) part[j] ^= state[DPF_BLOCK * (size_t)row + (size_t)j];
+        uint64_t part[2] = {0, 0}, chain[2];
+        copy_start((uint8_t *)part, data + offsets[row] + from, length - from);
+        memcpy(chain, state + DPF_BLOCK * (size_t)row, DPF_BLOCK);
+        part[0] ^= chain[0];
+        part[1] ^= chain[1];
         memcpy(blocks + DPF_BLOCK * concerned, part, DPF_BLOCK);
         reached[concerned++] = row;
     }

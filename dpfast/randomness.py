@@ -41,7 +41,7 @@ from dpfast.words import DrawBits, IdCells, RowCells
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["STREAM_VERSION", "Stream"]
+__all__ = ["STREAM_VERSION", "Stream", "fresh_key"]
 
 STREAM_VERSION: Final = 1
 ROWS_MAX: Final = 1 << 49  # rows of 8 bytes whose block, below 2^48, has its segment number in 4 bytes of the counter
@@ -65,7 +65,8 @@ def _process() -> tuple[int, int]:
     return _forks, os.getpid()
 
 
-def _entropy() -> bytes:
+def fresh_key() -> bytes:
+    """32 bytes of the operating system's entropy; EntropyError where it gives none."""
     try:
         key = os.urandom(KEY_BYTES)
     except (OSError, RuntimeError) as error:  # RuntimeError: a platform without a source of entropy
@@ -160,7 +161,7 @@ class Stream:
         if key is None:
             if context is not None:
                 raise ArgumentTypeError("context belongs to a keyed stream; give key= as well")
-            self._start("fresh", _entropy(), "", b"", first_row)
+            self._start("fresh", fresh_key(), "", b"", first_row)
             return
         if not isinstance(context, str):
             raise ArgumentTypeError('a keyed stream needs context=, a text that names the release: "flights/2026-11-30"')
@@ -370,7 +371,7 @@ class Stream:
             )
         with _reseeding:
             if self._process != _process():
-                self._start("fresh", _entropy(), "", b"", self._first_row)
+                self._start("fresh", fresh_key(), "", b"", self._first_row)
 
     def __repr__(self) -> str:
         return f"<dpfast.Stream {self.kind}>"

@@ -18,7 +18,7 @@ from dpfast.domain import outside_text
 from dpfast.errors import ArgumentTypeError, OutsideDomainError
 from dpfast.ids import prepare_ids
 from dpfast.randomness import Stream
-from dpfast.words import TILE_ROWS, TILE_WORDS
+from dpfast.words import TILE_IDS, TILE_ROWS, TILE_WORDS
 
 if TYPE_CHECKING:
     import threading
@@ -112,10 +112,10 @@ def _by_id(
     law: Law, k: int, adapter: ColumnAdapter, answers: NDArray[Any], cells: IdCells, ids: IdColumn, threads: int | None
 ) -> None:
     def task(start: int, stop: int, cancelled: threading.Event) -> None:
-        for first in range(start, stop, TILE_WORDS):
+        for first in range(start, stop, TILE_IDS):
             if cancelled.is_set():
                 return
-            last = min(first + TILE_WORDS, stop)
+            last = min(first + TILE_IDS, stop)
             out = answers[first:last]
             codes = adapter.tile(first, last, out)
             true_codes = clip_codes(codes, k).astype(np.uint32)

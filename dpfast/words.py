@@ -17,14 +17,15 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers import CipherContext
     from numpy.typing import NDArray
 
-__all__ = ["TILE_ROWS", "TILE_WORDS", "DrawBits", "IdCells", "RowCells", "RowReader"]
+__all__ = ["TILE_IDS", "TILE_ROWS", "TILE_WORDS", "DrawBits", "IdCells", "RowCells", "RowReader"]
 
 BLOCK_BYTES: Final = 16
 SEGMENT_BLOCKS: Final = 1 << 16  # blocks of a plane that one counter-mode message covers
 _ZEROS = bytes(SEGMENT_BLOCKS * BLOCK_BYTES)  # plaintext of a segment
 # rows a kernel call: words, codes and answers of a tile stay in the second-level cache
 TILE_ROWS: Final = 1 << 18  # two bytes of words a row
-TILE_WORDS: Final = 1 << 16  # whole words, or blocks of identifiers
+TILE_WORDS: Final = 1 << 16  # whole words
+TILE_IDS: Final = 1 << 14  # blocks of identifiers, several of each
 TILE_BITS: Final = 1 << 22  # bits of draws, which are only counted
 
 
@@ -221,8 +222,12 @@ class IdCells:
         active = np.arange(codes.size, dtype=np.uint32)
         block = 1
         while reached := _core.id_bytes_next(data, offsets, block, state, active, blocks, active):
-            active = active[:reached]
-            _core.blocks_scatter(_encipher(cipher, blocks[: BLOCK_BYTES * reached]), active, state)
+            enciphered = _encipher(cipher, blocks[: BLOCK_BYTES * reached])
+            if reached == codes.size:
+                state = enciphered
+            else:
+                active = active[:reached]
+                _core.blocks_scatter(enciphered, active, state)
             block += 1
         return self._words(state)
 

@@ -41,9 +41,9 @@ def _info(options: argparse.Namespace) -> int:
 
 
 def _keygen(options: argparse.Namespace) -> int:
-    from dpfast.randomness import _entropy
+    from dpfast.randomness import fresh_key
 
-    text = base64.b64encode(_entropy()) + b"\n"
+    text = base64.b64encode(fresh_key()) + b"\n"
     try:
         descriptor = os.open(options.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except OSError as error:

@@ -17,6 +17,7 @@ from dpfast import ArgumentTypeError, CorruptDataError, Domain, IdError, Randomi
 from dpfast.ids import prepare_ids
 from dpfast.reference import response, words
 from dpfast.reference import sanitise as reference
+from dpfast.words import IdCells
 
 DIGEST = bytes(range(32))
 SUBKEY = words.subkey(words.insecure_master_key(3), "id", column="c", mechanism=DIGEST)
@@ -347,3 +348,13 @@ def test_broken_ids_leave_the_output_alone(key: bytes) -> None:
                 column, rng=Stream(key=key, context="club"), ids=ids, column_name="town", out=out
             )
         assert out.tolist() == [77] * 4
+
+
+def test_words_that_happen_to_be_equal_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Identifiers are told apart by words first; where these are equal, by themselves."""
+    monkeypatch.setattr(IdCells, "of_bytes", lambda self, data, offsets, tag, codes: np.zeros(codes.size, np.uint64))
+    distinct = pa.array([f"{i:036d}" for i in range(100)])
+    assert prepare_ids(distinct).n_rows == 100
+    assert prepare_ids(distinct.slice(7, 20)).n_rows == 20
+    with pytest.raises(IdError, match="repeated"):
+        prepare_ids(pa.concat_arrays([distinct, distinct.slice(99)]))

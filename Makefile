@@ -5,7 +5,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/installed
 STAGE := tests/tools/stage
-PARTS := unit exact property parity statistical api process
+PARTS := unit exact property parity statistical api
+# Tests of processes measure memory and start times, and so run alone.
+WORKERS := -n auto
 BUILT_FROM := $(shell find csrc dpfast -name '*.[ch]' ! -name _core.c -o -name '*.py' -o -name '*.pyx') setup.py
 
 C_FLAGS := -std=c11 -ffp-contract=off -Icsrc -Wall -Wextra -Werror -Wpedantic -Wshadow -Wconversion -Wsign-conversion \
@@ -39,11 +41,12 @@ demo: $(INSTALLED)
 
 test: lint build/asan/built
 	@for part in $(PARTS); do \
-		$(STAGE) "$$part tests" $(BIN)/pytest -q -m "not slow and not package" tests/$$part || exit 1; \
+		$(STAGE) "$$part tests" $(BIN)/pytest -q $(WORKERS) -m "not slow and not package" tests/$$part || exit 1; \
 	done
+	@$(STAGE) "process tests" $(BIN)/pytest -q -m "not slow and not package" tests/process
 	@$(STAGE) "tests of the test tools" $(BIN)/pytest -q tests/test_stats.py
 	@$(STAGE) "address and undefined-behaviour sanitizers" \
-		env $(ASAN) $(BIN)/pytest -q -m "not slow and not package" tests/exact tests/parity
+		env $(ASAN) $(BIN)/pytest -q $(WORKERS) -m "not slow and not package" tests/exact tests/parity
 
 # The thread sanitizer meets the tests of our own threads; it cannot judge those inside Arrow, which is not built for it.
 check: $(INSTALLED) build/tsan/built build/c/asan

@@ -60,8 +60,9 @@ def _sum(figures: Sequence[tuple[Callable[[float], float], float]], deltas: Sequ
 
 
 def _composable(rule: Sanitiser) -> Any:
-    """The stratum of a row is public: of strata the worst statement counts."""
-    return Privacy(rule.epsilon_at(rule.delta), rule.delta) if isinstance(rule, Stratified) else rule
+    """The stratum of a row is public: of strata the worst statement counts; and of a mechanism that shows no integers its own."""
+    shown = not isinstance(rule, Stratified) and (hasattr(rule, "threshold") or hasattr(rule, "table"))
+    return rule if shown else Privacy(rule.epsilon_at(rule.delta), rule.delta)
 
 
 def certificate(columns: Mapping[str, Rule], groups: Sequence[Group], rows_per_person: int) -> dict[str, Any]:

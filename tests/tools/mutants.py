@@ -4,7 +4,7 @@
     python tests/tools/mutants.py NAME ...   some of them
 
 Each fault is put into a copy of the sources in a temporary folder, built there where it is C, and met with the tests named
-beside it. Exit status 1 if one survives, or if the text that it replaces is not there (then the list in faults.py is out of date).
+beside it. Exit status 1 if one survives, or if the text that it replaces is not there (then faults.py is out of date).
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from dpfast import Domain, Policy, Privacy, RandomisedResponse
 from dpfast._policy_compare import alternatives, epsilon_for_error, plans_for_error
 from dpfast._policy_figures import attributes, plan_column
 from dpfast._policy_groups import Group
+from dpfast.channel import Channel
 from dpfast.mechanism import Mechanism
 from dpfast.stratified import Stratified
 

@@ -60,8 +60,9 @@ def _sum(figures: Sequence[tuple[Callable[[float], float], float]], deltas: Sequ
 
 
 def _composable(rule: Sanitiser) -> Any:
-    """The stratum of a row is public: of strata the worst statement counts."""
-    return Privacy(rule.epsilon_at(rule.delta), rule.delta) if isinstance(rule, Stratified) else rule
+    """The stratum of a row is public: of strata the worst statement counts. Of a mechanism without integers, what it states."""
+    has_integers = hasattr(rule, "threshold") or hasattr(type(rule), "table")
+    return rule if has_integers and not isinstance(rule, Stratified) else Privacy(rule.epsilon_at(rule.delta), rule.delta)
 
 
 def certificate(columns: Mapping[str, Rule], groups: Sequence[Group], rows_per_person: int) -> dict[str, Any]:

@@ -278,9 +278,10 @@ class Convolution:
         losses = self.step * np.arange(self._first, self._first + self.size)
         p = np.cumsum(self._values[::-1])[::-1] * (1 - self.margin) + self._lost_below() - delta * (1 + 4 * ULP)
         # Beyond e^700 an event's weight under Q is no double; such a low event is of no use.
-        q = np.cumsum((tilted._values * np.exp(np.minimum(700.0, epsilon - losses)))[::-1])[::-1]
+        with np.errstate(over="ignore"):  # an infinite weight under Q makes an event of no use too
+            q = np.cumsum((tilted._values * np.exp(np.minimum(700.0, epsilon - losses)))[::-1])[::-1]
         q = q * (1 + tilted.margin + 2.0**-50 * (abs(epsilon) + self.largest)) + UNDERFLOW
-        useful = (p > 0) & (losses >= epsilon - 690.0)
+        useful = (p > 0) & (losses >= epsilon - 690.0) & np.isfinite(q)
         if not useful.any():
             return 0.0
         found = float(np.log(p[useful] / q[useful]).max())

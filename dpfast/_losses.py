@@ -159,6 +159,9 @@ def read_part(part: Any) -> Law | Table:
         raise ArgumentTypeError(
             f"each part must be a mechanism, an integer table of two dimensions or a Privacy, not {type(part).__name__}"
         )
+    if hasattr(part, "integer_table") and part.domain.unknown == "randomise":
+        # rounded, the row of values outside the domain is no mixture of the others: it counts as one of them
+        return _of_rows([part.integer_table.integers(row) for row in range(part.domain.size + 1)])
     return _of_rows(getattr(part, "table", part))
 
 

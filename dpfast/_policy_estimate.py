@@ -100,7 +100,7 @@ def estimate_table(
     (method 'inverse', about the population)
     """
     options = Options(method, interval, population, confidence, simultaneous, tolerance, max_iterations)
-    wanted = (columns,) if isinstance(columns, str) else tuple(columns)
+    wanted = (columns,) if isinstance(columns, str) else tuple(columns) if isinstance(columns, list | tuple) else ()
     if not wanted or not all(isinstance(name, str) for name in wanted) or len(set(wanted)) != len(wanted):
         raise ArgumentTypeError("columns must be the name of a column, or a list of distinct names")
     mechanisms = self.mechanisms

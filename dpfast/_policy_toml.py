@@ -17,7 +17,7 @@ from dpfast import _toml_lines
 from dpfast._policy_groups import UNLISTED, USES, Group, Rule, Sanitiser, check_by
 from dpfast._policy_mechanisms import DEFAULT_KIND, KINDS
 from dpfast.domain import Domain
-from dpfast.errors import DpfastError, FileError, PolicyError
+from dpfast.errors import ArgumentTypeError, DpfastError, FileError, PolicyError
 from dpfast.mechanism import Mechanism
 from dpfast.stratified import Stratified
 
@@ -52,7 +52,10 @@ def read_policy_file(path: str | os.PathLike[str]) -> dict[str, Any]:
     PolicyError
         If it is not TOML or says something that this version does not understand.
     """
-    policy_path = Path(path)
+    try:
+        policy_path = Path(path)
+    except TypeError:
+        raise ArgumentTypeError("a policy is read from the path of a TOML file") from None
     try:
         text = policy_path.read_bytes().decode("utf-8")
     except OSError as error:

@@ -60,9 +60,9 @@ def _sum(figures: Sequence[tuple[Callable[[float], float], float]], deltas: Sequ
 
 
 def _composable(rule: Sanitiser) -> Any:
-    """The stratum of a row is public: of strata the worst statement counts; and of a mechanism that shows no integers its own."""
-    shown = not isinstance(rule, Stratified) and (hasattr(rule, "threshold") or hasattr(rule, "table"))
-    return rule if shown else Privacy(rule.epsilon_at(rule.delta), rule.delta)
+    """The stratum of a row is public: of strata the worst statement counts. Of a mechanism without integers, what it states."""
+    has_integers = hasattr(rule, "threshold") or hasattr(type(rule), "table")
+    return rule if has_integers and not isinstance(rule, Stratified) else Privacy(rule.epsilon_at(rule.delta), rule.delta)
 
 
 def certificate(columns: Mapping[str, Rule], groups: Sequence[Group], rows_per_person: int) -> dict[str, Any]:

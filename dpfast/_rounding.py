@@ -168,7 +168,10 @@ def integer(value: object, name: str, *, minimum: int) -> int:
     """Return an integer >= minimum as an int (NumPy integers are integers, bools and floats are not)."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise ArgumentTypeError(f"{name} must be an integer, not {type(value).__name__}")
-    number = operator.index(value)
+    try:
+        number = operator.index(value)
+    except TypeError:  # an array
+        raise ArgumentTypeError(f"{name} must be an integer, not {type(value).__name__}") from None
     if number < minimum:
         raise ArgumentError(f"{name} must be at least {minimum}")
     return number

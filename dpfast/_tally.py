@@ -19,7 +19,7 @@ from dpfast.words import TILE_ROWS
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["CELLS_MAX", "Counter", "Groups", "check_weights"]
+__all__ = ["CELLS_MAX", "Counter", "Groups", "as_array", "check_weights"]
 
 CELLS_MAX: Final = 10**7  # of a table of several columns or keys
 
@@ -172,11 +172,19 @@ class Counter:
             yield counts[group], None if squares is None else squares[group]
 
 
+def as_array(value: Any, text: str) -> NDArray[Any]:
+    """Return an array, or refuse what is none: lists of different lengths."""
+    try:
+        return np.asarray(value)
+    except ValueError:
+        raise ArgumentTypeError(text) from None
+
+
 def check_weights(weights: Any) -> NDArray[np.float64] | None:
     """Return public row weights as doubles, or say what is wrong with them."""
     if weights is None:
         return None
-    array = np.asarray(weights)
+    array = as_array(weights, "weights must be a one-dimensional column of numbers")
     if array.ndim != 1 or array.dtype.kind not in "iuf":
         raise ArgumentTypeError("weights must be a one-dimensional column of numbers")
     array = array.astype(np.float64)

@@ -34,6 +34,7 @@ from dpfast.errors import ArgumentError, ArgumentTypeError
 __all__ = ["allocate", "zcdp_of_exponential"]
 
 FEW = 8
+MOST_CATEGORIES = 1 << 64
 CELLS = 1000
 SLOPES = 1000  # at which points of one slope are looked for
 REFINED = 40  # the best of these are settled by bisection
@@ -91,7 +92,11 @@ def allocate(
     >>> [round(share, 6) for share in allocate([4, 2], epsilon=4.0)]
     [2.549306, 1.450694]
     """
+    if isinstance(sizes, (str, bytes)) or not isinstance(sizes, Iterable):
+        raise ArgumentTypeError(f"sizes must be a list of integers, not {type(sizes).__name__}")
     counts = [integer(size, "each size", minimum=1) for size in sizes]
+    if max(counts, default=1) > MOST_CATEGORIES:
+        raise ArgumentError("each size must be at most 2**64, above which no mechanism tells categories apart")
     total = real_number(epsilon, "epsilon")
     if total == math.inf:
         raise ArgumentError("epsilon must be finite; a column that needs no noise takes no part in the split")

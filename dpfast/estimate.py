@@ -34,7 +34,7 @@ import numpy as np
 
 from dpfast._estimate_core import METHODS, ConvergenceWarning, EstimateWarning, Options, announce, fit
 from dpfast._figures import Figures, Grouped, figures
-from dpfast._tally import Counter, Groups, check_weights
+from dpfast._tally import Counter, Groups, as_array, check_weights
 from dpfast.channel import MATRIX_MAX, Channel
 from dpfast.errors import ArgumentError, ArgumentTypeError
 
@@ -275,7 +275,7 @@ def posterior(channel: Channel, prior: ArrayLike) -> NDArray[np.float64]:
     >>> posterior(MatrixChannel([[0.75, 0.25], [0.25, 0.75]]), [0.9, 0.1]).round(4).tolist()
     [[0.9643, 0.0357], [0.75, 0.25]]
     """
-    law = np.asarray(prior)
+    law = as_array(prior, "prior must be a one-dimensional array of real numbers")
     if law.ndim != 1 or law.dtype.kind not in "fiu":
         raise ArgumentTypeError("prior must be a one-dimensional array of real numbers")
     if law.shape != (channel.k,):
@@ -293,7 +293,7 @@ def posterior(channel: Channel, prior: ArrayLike) -> NDArray[np.float64]:
 
 def integer_counts(counts: ArrayLike) -> NDArray[np.int64]:
     """Return counts of any shape as int64, or say what is wrong with them."""
-    array = np.asarray(counts)
+    array = as_array(counts, "counts must be an array of integers")
     if array.size and array.dtype.kind not in "iu":
         raise ArgumentTypeError("counts must be an array of integers")
     # Summed in doubles, which cannot wrap round; below 2^62 neither can the sum in 63 bits.

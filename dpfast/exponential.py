@@ -142,6 +142,8 @@ def _calibrated(far: NDArray[np.float64], epsilon: float) -> tuple[float, Intege
     if epsilon == 0.0 or diameter == 0.0:
         return 0.0, uniform
     low, high = 0.0, epsilon / diameter
+    if high == 0.0:  # below the doubles
+        return 0.0, uniform
     while high * diameter < 800 and _loss(far, high) <= epsilon:
         low, high = high, 2 * high
     for _ in range(BISECTIONS):

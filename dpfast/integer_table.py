@@ -195,10 +195,13 @@ def realise(matrix: NDArray[np.float64]) -> IntegerTable:
     centre = _centre(down, up, scaled.mean(axis=0))
     if centre is None:
         row = _closed(up[0], np.full(k, WORD_RANGE - 1, np.uint64))
-        return IntegerTable(np.tile(row, (k, 1)), row)
+        only = {} if row.any() else dict.fromkeys(range(k + 1), int(np.argmax(matrix[0])))
+        return IntegerTable(np.tile(row, (k, 1)), row, only)
     words = np.where(down >= centre, down, up)
     for i in range(k):
         words[i] = 0 if i in full else _closed(words[i], centre)
+        if not words[i].any():  # all its other entries came to no word, and its largest one to all of them
+            full[i] = int(np.argmax(matrix[i]))
     return IntegerTable(words, centre, full)
 
 

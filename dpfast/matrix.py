@@ -159,7 +159,7 @@ class TableMechanism(Mechanism):
         Returns
         -------
         float
-            Exact where few pairs of rows compete, else at most 2^-47 above.
+            Exact where few pairs of rows compete, else at most 2^-45 above.
 
         Raises
         ------

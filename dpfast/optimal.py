@@ -152,7 +152,7 @@ def _prior(prior: ArrayLike | None, objective: str, k: int) -> NDArray[np.float6
         return np.full(k, 1.0 / k)
     try:
         weights = np.asarray(prior, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ArgumentTypeError("prior must be an array of numbers, one for each category") from None
     if weights.shape != (k,) or not np.isfinite(weights).all() or (weights < 0).any() or weights.sum() <= 0:
         raise ArgumentError(f"prior must hold {k} finite numbers that are not negative, not all 0")

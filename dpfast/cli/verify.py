@@ -40,7 +40,7 @@ def _verify(options: argparse.Namespace) -> int:
         mechanisms = (
             {group.names if len(group.names) > 1 else group.names[0]: group.rule for group in policy.groups} if policy else {}
         )
-        privacy = verify(certificate, mechanism=mechanisms, allow_insecure=options.allow_insecure)
+        privacy = verify(certificate, mechanism=mechanisms or None, allow_insecure=options.allow_insecure)
         if policy is not None:
             if certificate["policy"] != policy.digest.hex():
                 raise CertificateError("the file was made by another policy")

@@ -28,13 +28,15 @@ def adapt_array(domain: Domain, column: NDArray[Any], name: Any) -> ArrayColumn:
     if column.ndim != 1:
         refuse(name, f"has {column.ndim} dimensions; a column has one")
     kind = column.dtype.kind
+    # numpy's name of a text type tells the length of the longest value
+    shown = {"U": "str", "S": "bytes"}.get(kind, column.dtype)
     if kind == "O":
         return ObjectColumn(domain, column)
     if kind not in _KINDS[domain.kind]:
         hint = "; cut numbers into bins first" if kind == "f" else ""
-        refuse(name, f"has dtype {column.dtype}, which does not fit a domain of {domain.kind} values{hint}")
+        refuse(name, f"has dtype {shown}, which does not fit a domain of {domain.kind} values{hint}")
     if domain.null_code is not None:
-        refuse(name, f"has dtype {column.dtype}, which cannot hold the null of its domain; use pyarrow or an object array")
+        refuse(name, f"has dtype {shown}, which cannot hold the null of its domain; use pyarrow or an object array")
     if kind in "iu":
         bits = 8 * column.itemsize - (kind == "i")
         largest, smallest = (1 << bits) - 1, -(1 << bits) if kind == "i" else 0
@@ -49,7 +51,7 @@ def adapt_array(domain: Domain, column: NDArray[Any], name: Any) -> ArrayColumn:
         return BooleanColumn(domain, column)
     end = "\0" if kind == "U" else b"\0"
     if any(v.endswith(end) for v in domain.values):
-        refuse(name, f"has dtype {column.dtype}, which drops the NULs that end a value of its domain; use pyarrow or objects")
+        refuse(name, f"has dtype {shown}, which drops the NULs that end a value of its domain; use pyarrow or objects")
     return TextColumn(domain, column)
 
 

@@ -8,7 +8,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpfast import ArgumentError, ArgumentTypeError, Privacy, RandomisedResponse, compose, compose_bounds, composed_delta
+from dpfast import (
+    ArgumentError,
+    ArgumentTypeError,
+    Domain,
+    MatrixResponse,
+    Privacy,
+    RandomisedResponse,
+    compose,
+    compose_bounds,
+    composed_delta,
+)
 
 PART = RandomisedResponse(["a", "b", "c"], epsilon=1.0)
 
@@ -87,3 +97,17 @@ def test_rows_that_are_alike_cost_nothing() -> None:
     assert compose([[[1, 3], [3, 1]]] * 2, delta=0.1).epsilon == pytest.approx(
         compose([[[3, 1], [1, 3]]] * 2, delta=0.1).epsilon, rel=1e-4
     )
+
+
+def test_the_row_of_unknown_values_counts_as_a_row() -> None:
+    domain = Domain(["a", "b", "c"], unknown="randomise")
+    mechanism = MatrixResponse(domain, [[0.6, 0.2, 0.2], [0.2, 0.6, 0.2], [0.2, 0.2, 0.6]])
+    rows = [mechanism.integer_table.integers(i) for i in range(4)]
+    for delta in (1e-6, 0.1):
+        assert compose_bounds([mechanism] * 2, delta=delta) == compose_bounds([rows] * 2, delta=delta)
+
+
+def test_many_tables_with_large_losses_warn_of_nothing() -> None:
+    table = [[97, 2, 1], [1, 98, 1], [1, 1, 98]]
+    lower, upper = compose_bounds([table] * 1000, delta=1e-6)
+    assert 0 <= lower <= upper < 1000 * 4.6

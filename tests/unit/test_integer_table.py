@@ -46,6 +46,25 @@ def columns_hold(table: IntegerTable, matrix: np.ndarray) -> None:
             assert max(given) * WORD_RANGE < 1
 
 
+@pytest.mark.parametrize(
+    "matrix",
+    [
+        [[1.0, 1e-30, 0.0], [0.0, 1e-30, 1.0], [1.0, 1e-30, 0.0]],
+        [[1.0, 1e-30, 0.0], [0.0, 1e-30, 1.0], [0.5, 0.0, 0.5]],
+        [[0.0, 1.0], [1e-30, 1.0]],
+        [[1e-30, 1.0], [0.0, 1.0]],
+    ],
+)
+def test_a_row_whose_other_entries_come_to_no_word_goes_to_its_largest(matrix: Any) -> None:
+    table = realise(stochastic(matrix, len(matrix)))
+    for i, row in enumerate(matrix):
+        assert sum(table.integers(i)) == WORD_RANGE
+        assert [words / WORD_RANGE for words in table.integers(i)] == pytest.approx(row, abs=1e-18)
+    assert sum(table.integers(len(matrix))) == WORD_RANGE
+    read = IntegerTable.from_bytes(table.to_bytes(unknown=True), len(matrix), unknown=True)
+    assert all(read.integers(i) == table.integers(i) for i in range(len(matrix) + 1))
+
+
 def test_no_column_spreads() -> None:
     rng = np.random.default_rng(1)
     for number in range(RANDOM):

@@ -124,8 +124,8 @@ MUTANTS = [
     Mutant(
         "two columns share noise",
         "dpfast/randomness.py",
-        "_field(_column_bytes(column))",
-        '_field(b"")',
+        "field(column_bytes(column))",
+        'field(b"")',
         "tests/parity/test_golden.py",
     ),
     Mutant(

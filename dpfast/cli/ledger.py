@@ -42,7 +42,7 @@ def add_verbs(verbs: Any) -> None:
     )
     create.set_defaults(run=_create, usage_error=create.error)
 
-    show = actions.add_parser("show", help="list what was charged, the total, and what is left")
+    show = actions.add_parser("show", help="list what was charged, the sum, and what is left")
     show.add_argument("file", metavar="FILE", help="a ledger")
     add_json(show)
     show.set_defaults(run=_show)
@@ -75,14 +75,14 @@ def _show(options: argparse.Namespace) -> int:
     from dpfast.etl.ledger import Ledger
 
     ledger = Ledger(options.file)
-    entries, total, left, head = ledger.entries(), ledger.total(ledger.cap.delta), ledger.left(), ledger.head()
+    entries, spent, left, head = ledger.entries(), ledger.spent(), ledger.left(), ledger.head()
     if options.json:
         print_json(
             {
                 "cap": _figures(ledger.cap),
                 "composition": ledger.composition,
                 "entries": [_document(entry) for entry in entries],
-                "total": _figures(total),
+                "spent": _figures(spent),
                 "left": _figures(left),
                 "head": head,
             }
@@ -106,7 +106,7 @@ def _show(options: argparse.Namespace) -> int:
         )
         print()
     print(f"cap: {_stated(ledger.cap)}")
-    print(f"spent: {_stated(total)}")
+    print(f"spent: {_stated(spent)}")
     print(f"left: {_stated(left)}")
     print(f"head: {head}")
     return 0

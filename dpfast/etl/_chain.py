@@ -103,6 +103,13 @@ class Terms:
             stated = min(stated, compose([_bare(entry.privacy) for entry in entries], delta=delta).epsilon)
         return Privacy(stated, delta, self.cap.neighbours, self.cap.rows_per_person)
 
+    def spent(self, entries: Sequence[Entry]) -> Privacy:
+        """What is held against the cap."""
+        if self.composition == "optimal":
+            return self.total(entries, self.cap.delta)
+        epsilon, delta = _sums(entry.privacy for entry in entries)
+        return Privacy(float_above(epsilon), float_above(delta), self.cap.neighbours, self.cap.rows_per_person)
+
     def left(self, entries: Sequence[Entry]) -> Privacy:
         """What may still be spent, rounded down."""
         epsilon, delta = _sums(entry.privacy for entry in entries)

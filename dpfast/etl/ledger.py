@@ -9,42 +9,17 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import tempfile
-from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
-from typing import Final, NoReturn
-from urllib.parse import quote
 
 from dpfast._spending import Spend
 from dpfast.errors import ArgumentError, ArgumentTypeError, FileError, LedgerError
 from dpfast.etl._chain import COMPOSITIONS, Composition, Entry, Terms, add, first_hash, read
+from dpfast.etl._ledger_file import make, stored_terms, transaction
 from dpfast.privacy import Privacy, check_delta
 from dpfast.randomness import Stream
 
 __all__ = ["Entry", "Ledger", "create_ledger"]
-
-APPLICATION_ID: Final = 0x64704C67
-FORMAT: Final = 1
-BUSY_SECONDS = 60.0
-_PRIMARY: Final = 0xFF  # the part of an SQLite error code that says what kind it is
-_UNWRITABLE: Final = {
-    sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL, sqlite3.SQLITE_PERM,
-    sqlite3.SQLITE_AUTH,
-}  # fmt: skip
-_TABLES: Final = [
-    f"PRAGMA application_id = {APPLICATION_ID}",
-    f"PRAGMA user_version = {FORMAT}",
-    "CREATE TABLE terms (text TEXT NOT NULL)",
-    "CREATE TABLE entries (number INTEGER PRIMARY KEY, text TEXT NOT NULL, hash TEXT NOT NULL)",
-    "CREATE TABLE head (number INTEGER NOT NULL, hash TEXT NOT NULL)",
-]
-# Against accidents; the chain is what shows intent.
-_GUARDS: Final = [
-    f"CREATE TRIGGER {table}_{verb} BEFORE {verb} ON {table} BEGIN SELECT RAISE(ABORT, 'a ledger is append-only'); END"
-    for table, verbs in (("terms", ("insert", "update", "delete")), ("entries", ("update", "delete")))
-    for verb in verbs
-]
 
 
 class Ledger:
@@ -92,7 +67,7 @@ class Ledger:
 
     **What it holds.** Figures, names of columns, digests and fingerprints; no data, count, size, time or path: fit to publish.
 
-    **Cost.** A few flushes of the disc for each charge, milliseconds to tens of them, and about 50 microseconds for each entry, as
+    **Cost.** A few flushes of the disc for each charge, milliseconds to tens of them, and about 50 microseconds an entry, as
     the whole chain is verified each time; with "optimal" also that of `compose`.
 
     Not for network file systems. Copy it while no process has it open.
@@ -134,9 +109,9 @@ class Ledger:
                     "`dpfast ledger create`"
                 )
             with suppress(FileExistsError):  # another process was quicker
-                _make(self._path, wanted)
-        with self._transaction("BEGIN") as connection:
-            self._terms = _terms(connection)
+                make(self._path, wanted)
+        with transaction(self._path, "BEGIN") as connection:
+            self._terms = stored_terms(connection)
         if wanted is not None and wanted.cap != self.cap:
             raise LedgerError(f"the ledger has another cap, {self.cap}; leave cap out, or use a new file")
         if composition is not None and composition != self.composition:
@@ -188,7 +163,7 @@ class Ledger:
             spend = Spend(Stream().spend_key("draw", None, b""), spend, None, b"", None, None, None)
         if not isinstance(spend, Spend):
             raise ArgumentTypeError(f"what is charged must be a Privacy, not {type(spend).__name__}")
-        with self._transaction("BEGIN IMMEDIATE") as connection:
+        with transaction(self._path, "BEGIN IMMEDIATE") as connection:
             row = add(self._terms, self._read(connection), spend)
             if row is None:
                 return False
@@ -199,7 +174,7 @@ class Ledger:
 
     def entries(self) -> list[Entry]:
         """Return all charges, in their order; each may be published."""
-        with self._transaction("BEGIN") as connection:
+        with transaction(self._path, "BEGIN") as connection:
             return self._read(connection)
 
     def total(self, delta: float = 0.0) -> Privacy:
@@ -230,6 +205,13 @@ class Ledger:
         (6.25, 4.055)
         """
         return self._terms.total(self.entries(), check_delta(delta))
+
+    def spent(self) -> Privacy:
+        """Return what is held against the cap, rounded up.
+
+        Under "sum" the sums of epsilons and of deltas, under "optimal" the `total` at the delta of the cap.
+        """
+        return self._terms.spent(self.entries())
 
     def left(self) -> Privacy:
         """Return what may still be spent, rounded down.
@@ -266,7 +248,7 @@ class Ledger:
         """
         if head is not None and not isinstance(head, str):
             raise ArgumentTypeError("head must be the text that Ledger.head() returned")
-        with self._transaction("BEGIN") as connection:
+        with transaction(self._path, "BEGIN") as connection:
             if connection.execute("PRAGMA integrity_check").fetchall() != [("ok",)]:
                 raise LedgerError("the file of the ledger is damaged; go back to a copy")
             entries = self._read(connection)
@@ -277,21 +259,10 @@ class Ledger:
             )
 
     def _read(self, connection: sqlite3.Connection) -> list[Entry]:
-        if _terms(connection) != self._terms:
+        if stored_terms(connection) != self._terms:
             raise LedgerError("the ledger is another one than was opened: its file was replaced; open it again")
         rows = connection.execute("SELECT number, text, hash FROM entries ORDER BY number").fetchall()
         return read(self._terms.text, rows, connection.execute("SELECT number, hash FROM head").fetchall())
-
-    @contextmanager
-    def _transaction(self, begin: str) -> Iterator[sqlite3.Connection]:
-        """A connection of its own, in a transaction; what is not committed at the end is taken back."""
-        with _explained(self._path):
-            # The mode says that no file is made: one that was removed is missed, and not replaced by an empty one.
-            address = f"file:{quote(str(self._path))}?mode=rw"
-            with closing(sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS, isolation_level=None)) as connection:
-                connection.execute("PRAGMA synchronous = FULL")
-                connection.execute(begin)
-                yield connection
 
     def __repr__(self) -> str:
         return f"Ledger({str(self._path)!r}, cap={self.cap!r}, composition={self.composition!r})"
@@ -301,7 +272,7 @@ def create_ledger(path: str | os.PathLike[str], cap: Privacy, composition: Compo
     """Make a ledger where there is no file yet; see `Ledger`."""
     place = _checked_path(path)
     try:
-        _make(place, _checked_terms(cap, composition))
+        make(place, _checked_terms(cap, composition))
     except FileExistsError:
         raise FileError(f"{str(place)!r} exists; nothing is replaced: choose another name") from None
     return Ledger(place)
@@ -324,72 +295,3 @@ def _checked_terms(cap: object, composition: Composition) -> Terms:
     if cap.delta >= 1.0:
         raise ArgumentError("the delta of a cap must be below 1: at 1 nothing is promised")
     return Terms(cap, composition)
-
-
-def _make(path: Path, terms: Terms) -> None:
-    """Make a file that appears complete, and only where there is none: FileExistsError otherwise."""
-    try:
-        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
-        os.close(descriptor)
-        try:
-            with _explained(path), closing(sqlite3.connect(name, isolation_level=None)) as connection:
-                connection.execute("PRAGMA journal_mode = WAL")
-                connection.execute("PRAGMA synchronous = FULL")
-                for statement in ("BEGIN", *_TABLES):
-                    connection.execute(statement)
-                connection.execute("INSERT INTO terms VALUES (?)", (terms.text,))
-                connection.execute("INSERT INTO head VALUES (0, ?)", (first_hash(terms.text),))
-                for statement in (*_GUARDS, "COMMIT"):
-                    connection.execute(statement)
-            os.link(name, path)
-        finally:
-            for end in ("", "-wal", "-shm"):
-                with suppress(FileNotFoundError):
-                    os.unlink(name + end)
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
-    except FileExistsError:
-        raise
-    except OSError as error:
-        if isinstance(error, FileError):
-            raise
-        raise FileError(
-            f"cannot make the ledger {str(path)!r}: {error.strerror or 'the write failed'}; it needs a folder that exists, can "
-            "be written, and has links"
-        ) from None
-
-
-def _terms(connection: sqlite3.Connection) -> Terms:
-    if connection.execute("PRAGMA application_id").fetchone() != (APPLICATION_ID,):
-        raise LedgerError("the file is no dpfast ledger; make one with `dpfast ledger create`, under another name")
-    [version] = connection.execute("PRAGMA user_version").fetchone()
-    if version != FORMAT:
-        raise LedgerError(f"the ledger has format {version}; this version of dpfast knows format {FORMAT}")
-    rows = connection.execute("SELECT text FROM terms").fetchall()
-    if len(rows) != 1:
-        raise LedgerError("the ledger is damaged or was altered: it has no single cap. Go back to a copy")
-    return Terms.of(rows[0][0])
-
-
-@contextmanager
-def _explained(path: Path) -> Iterator[None]:
-    """Turn what SQLite says into an error that says what to do."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        _explain(path, getattr(error, "sqlite_errorcode", -1) & _PRIMARY)
-
-
-def _explain(path: Path, code: int) -> NoReturn:
-    shown = repr(str(path))
-    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-        raise FileError(f"the ledger {shown} is in use by another process and did not become free; try again") from None
-    if code in _UNWRITABLE:
-        raise FileError(
-            f"the ledger {shown} cannot be read or written: it needs a file and a folder that this user may write, on a local "
-            "disc that is not full"
-        ) from None
-    raise LedgerError(f"{shown} is no dpfast ledger, or is damaged; go back to a copy, or make a new one") from None

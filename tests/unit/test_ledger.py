@@ -317,6 +317,7 @@ def test_totals_at_a_delta_are_composed(opened: Callable[..., Ledger]) -> None:
         ledger.charge(part)
     assert ledger.total() == Privacy(math.inf)
     assert ledger.total(1e-7).epsilon == 4.25
+    assert ledger.spent() == Privacy(4.25, 1e-7)
     assert ledger.total(1e-6).epsilon == min(4.25, compose(parts, delta=1e-6).epsilon) < 4.25
     for wrong in (-0.1, 1.0, "x"):
         with pytest.raises((ArgumentError, ArgumentTypeError)):
@@ -335,6 +336,9 @@ def test_optimal_composition_has_room_for_more_and_keeps_the_cap(opened: Callabl
                 break
             n += 1
         counts[composition] = n
+        spent = ledger.spent()
+        assert spent == (Privacy(n * 0.125) if composition == "sum" else ledger.total(1e-4))
+        assert spent.epsilon + ledger.left().epsilon <= cap
         assert left.epsilon < 0.125
         assert compose([Privacy(0.125)] * n, delta=1e-4).epsilon <= cap
     assert counts["sum"] == 16 < counts["optimal"]

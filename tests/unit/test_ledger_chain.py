@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from dpfast import FileError, Ledger, LedgerError, Privacy, RandomisedResponse, Stream
-from dpfast.etl import ledger as module
+from dpfast.etl import _ledger_file
 from dpfast.etl.ledger import create_ledger
 
 RESPONSE = RandomisedResponse(["no", "yes"], epsilon=1.0)
@@ -81,7 +81,15 @@ TAMPERING = {
 def test_what_was_altered_is_seen_by_a_check_and_by_the_next_charge(name: str, path: Path) -> None:
     ledger = Ledger(path)
     alter(path, *TAMPERING[name])
-    for call in (ledger.check, ledger.entries, ledger.total, ledger.left, ledger.head, lambda: ledger.charge(Privacy(0.1))):
+    for call in (
+        ledger.check,
+        ledger.entries,
+        ledger.total,
+        ledger.spent,
+        ledger.left,
+        ledger.head,
+        lambda: ledger.charge(Privacy(0.1)),
+    ):
         with pytest.raises(LedgerError):
             call()
     stream = Stream.insecure(1)
@@ -261,7 +269,7 @@ def test_a_damaged_file_is_an_error_wherever_the_damage_is(path: Path) -> None:
 
 
 def test_a_ledger_in_use_is_waited_for(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "BUSY_SECONDS", 0.05)
+    monkeypatch.setattr(_ledger_file, "BUSY_SECONDS", 0.05)
     ledger = Ledger(path)
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("BEGIN IMMEDIATE")

@@ -15,6 +15,7 @@ from dpfast.errors import (
     EntropyError,
     FileError,
     IdError,
+    LedgerError,
     MissingPackageError,
     OutsideDomainError,
     PolicyError,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from dpfast.domain import Domain
     from dpfast.estimate import Estimate
     from dpfast.etl.files import Report, sanitise_file
+    from dpfast.etl.ledger import Ledger
     from dpfast.exponential import ExponentialResponse
     from dpfast.matrix import MatrixResponse
     from dpfast.optimal import optimal_response
@@ -45,6 +47,7 @@ _HOMES = {
     "Domain": "dpfast.domain",
     "Estimate": "dpfast.estimate",
     "ExponentialResponse": "dpfast.exponential",
+    "Ledger": "dpfast.etl.ledger",
     "MatrixResponse": "dpfast.matrix",
     "Policy": "dpfast.policy",
     "Privacy": "dpfast.privacy",
@@ -75,6 +78,8 @@ __all__ = [
     "ExponentialResponse",
     "FileError",
     "IdError",
+    "Ledger",
+    "LedgerError",
     "MatrixResponse",
     "MissingPackageError",
     "OutsideDomainError",

@@ -9,8 +9,9 @@ from typing import Any
 from dpfast._policy_figures import ColumnPlan, plan_column
 from dpfast._policy_groups import UNLISTED, Group, Rule, Sanitiser, check_rules
 from dpfast._policy_plan import policy_digest
-from dpfast._policy_totals import certificate, described, row_privacy
+from dpfast._policy_totals import certificate, described, realised_privacy, row_privacy
 from dpfast._rounding import integer
+from dpfast._spending import Pay, payment
 from dpfast.errors import PolicyError
 from dpfast.mechanism import Mechanism
 from dpfast.privacy import Privacy, check_delta
@@ -136,6 +137,10 @@ class Rules:
 
     def _rows(self, rows_per_person: int | None) -> int:
         return self.rows_per_person if rows_per_person is None else integer(rows_per_person, "rows_per_person", minimum=1)
+
+    def payment(self, ledger: object) -> Pay:
+        """What charges a ledger for a whole table; people have the more rows of those the policy and the ledger reckon with."""
+        return payment(ledger, (), self.digest, lambda rows: realised_privacy(self.groups, max(rows, self.rows_per_person)))
 
     def certificate(self, *, rows_per_person: int | None = None) -> dict[str, Any]:
         """Return what a reader of the release may know about how it was made.

@@ -12,7 +12,7 @@ from dpfast.composition import compose
 from dpfast.privacy import Privacy, sum_up, times_up
 from dpfast.stratified import Stratified
 
-__all__ = ["asked_delta", "certificate", "composed", "described", "row_privacy"]
+__all__ = ["asked_delta", "certificate", "composed", "described", "realised_privacy", "row_privacy"]
 
 CERTIFICATE_FORMAT = 1
 PARTS_MAX = 10_000  # of a composition that is worked out; beyond, epsilons are added
@@ -27,6 +27,13 @@ def row_privacy(groups: Sequence[Group], delta: float, rows_per_person: int) -> 
     """Return what the rows of a person cost at `delta`; see `dpfast.Policy.privacy`."""
     figures = [(group.rule.epsilon_at, group.rule.delta) for group in groups]
     return composed([_composable(group.rule) for group in groups], figures, delta, rows_per_person)
+
+
+def realised_privacy(groups: Sequence[Group], rows_per_person: int) -> Privacy:
+    """Return what the rows of a person cost at the deltas that were asked for: what is certified and charged."""
+    asked = asked_delta(groups, rows_per_person)
+    # Deltas that add up to 1 state nothing; the pure epsilon then does.
+    return row_privacy(groups, asked if asked < 1.0 else 0.0, rows_per_person)
 
 
 def composed(
@@ -67,9 +74,7 @@ def _composable(rule: Sanitiser) -> Any:
 
 def certificate(columns: Mapping[str, Rule], groups: Sequence[Group], rows_per_person: int) -> dict[str, Any]:
     """Return mechanisms, public columns and totals; see `dpfast.Policy.certificate`."""
-    asked = asked_delta(groups, rows_per_person)
-    # Deltas that add up to 1 state nothing; the pure epsilon then does.
-    realised = row_privacy(groups, asked if asked < 1.0 else 0.0, rows_per_person)
+    realised = realised_privacy(groups, rows_per_person)
     return {
         "format": CERTIFICATE_FORMAT,
         "columns": {group.names[0]: group.rule.certificate() for group in groups if len(group.names) == 1},

@@ -15,6 +15,7 @@ __all__ = [
     "EntropyError",
     "FileError",
     "IdError",
+    "LedgerError",
     "MissingPackageError",
     "OutsideDomainError",
     "PolicyError",
@@ -64,6 +65,10 @@ class MissingPackageError(DpfastError, ImportError):
 
 class CertificateError(DpfastError, ValueError):
     """A certificate does not prove what it states."""
+
+
+class LedgerError(DpfastError, RuntimeError):
+    """A ledger has no room for what would be spent, or is damaged, altered or none at all; nothing was drawn."""
 
 
 class SolverError(DpfastError, RuntimeError):

@@ -23,10 +23,13 @@ Other tables take their true categories one after the other; a uniform table of 
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 import numpy as np
 
+from dpfast._fields import column_bytes, field
+from dpfast._spending import Figures, payment, persons_figure
 from dpfast.errors import ArgumentError, ArgumentTypeError
 from dpfast.randomness import ROWS_MAX, Stream
 
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from dpfast._spending import Charges
     from dpfast.domain import Domain
     from dpfast.randomness import Column
 
@@ -49,8 +53,8 @@ class Bits(Protocol):
     def ones(self, lengths: NDArray[np.int64]) -> NDArray[np.int64]: ...
 
 
-class Answering(Protocol):
-    """What is asked of a mechanism: its domain, its digest, and a threshold or a table."""
+class Answering(Figures, Protocol):
+    """What is asked of a mechanism: its domain, its digest, what it costs, and a threshold or a table."""
 
     @property
     def domain(self) -> Domain: ...
@@ -73,11 +77,18 @@ class Table(Answering, Protocol):
 
 
 def sanitise_counts(
-    mechanism: Answering, counts: ArrayLike, *, rng: Stream | None = None, column_name: Column = None
+    mechanism: Answering,
+    counts: ArrayLike,
+    *,
+    rng: Stream | None = None,
+    column_name: Column = None,
+    ledger: Charges | None = None,
 ) -> NDArray[np.int64]:
     """Draw the histogram of a sanitised column from the true one; see ``RandomisedResponse.sanitise_counts``."""
     true = _checked(counts, (mechanism.domain.size,))
-    bits = _stream(rng).draws(column_name, mechanism.digest, int(true.sum()))
+    stream = _stream(rng)
+    payment(ledger, column_name, mechanism.digest, lambda rows: persons_figure([mechanism], rows))(stream, "draw")
+    bits = stream.draws(column_name, mechanism.digest, int(true.sum()))
     return _answers(mechanism, true.reshape(-1, 1), bits).reshape(-1)
 
 
@@ -87,6 +98,7 @@ def sanitise_contingency(
     *,
     rng: Stream | None = None,
     column_names: Sequence[Column] | None = None,
+    ledger: Charges | None = None,
 ) -> NDArray[np.int64]:
     """Draw the contingency table of several sanitised columns from the true one, without the rows.
 
@@ -100,6 +112,8 @@ def sanitise_contingency(
         Default: a fresh stream, new entropy for this call.
     column_names : sequence of d names, required with a keyed stream
         Keep the noise of the columns apart.
+    ledger : Ledger, optional
+        Is charged once, before anything is drawn, for all columns together.
 
     Returns
     -------
@@ -108,7 +122,7 @@ def sanitise_contingency(
 
     Raises
     ------
-    ArgumentTypeError, ArgumentError
+    ArgumentTypeError, ArgumentError, LedgerError
         Before anything is drawn.
 
     Notes
@@ -133,6 +147,11 @@ def sanitise_contingency(
     answers = _checked(counts, tuple(mechanism.domain.size for mechanism in mechanisms))
     names = [None] * len(mechanisms) if column_names is None else _names(column_names, len(mechanisms))
     stream, total = _stream(rng), int(answers.sum())
+    for name, mechanism in zip(names, mechanisms, strict=True):
+        stream.draws(name, mechanism.digest, 0)  # what is wrong with a name is said before anything is charged
+    columns = [field(column_bytes(name)) + mechanism.digest for name, mechanism in zip(names, mechanisms, strict=True)]
+    rule = hashlib.blake2b(b"".join(columns), digest_size=32, person=b"dpfast/counts").digest()
+    payment(ledger, (), rule, lambda rows: persons_figure(mechanisms, rows))(stream, "draw")
     reserved = [stream.draws(name, mechanism.digest, total) for name, mechanism in zip(names, mechanisms, strict=True)]
     for axis, (mechanism, bits) in enumerate(zip(mechanisms, reserved, strict=True)):
         front = np.moveaxis(answers, axis, 0)  # a row changes its category on this axis, whatever it holds on the others

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Literal
 
 from dpfast._rounding import integer
+from dpfast._spending import payment, persons_figure
 from dpfast.errors import ArgumentError
 from dpfast.sanitise import sanitise_column
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
+    from dpfast._spending import Charges
     from dpfast.channel import Channel
     from dpfast.domain import Domain
     from dpfast.estimate import Estimate
@@ -70,6 +72,7 @@ class Mechanism(ABC):
         column_name: str | tuple[str, ...] | None = None,
         threads: int | None = None,
         out: Any = None,
+        ledger: Charges | None = None,
     ) -> Any:
         """Randomise every row of a column.
 
@@ -90,6 +93,8 @@ class Mechanism(ABC):
             Default: the processors this process may use. The result does not depend on it.
         out : ndarray, optional
             Where a numpy column's answers go; may be `column` itself. After an error its content is not defined.
+        ledger : Ledger, optional
+            Is charged once, before anything is drawn, with what the call costs a person; a `LedgerError` if it has no room.
 
         Returns
         -------
@@ -98,7 +103,7 @@ class Mechanism(ABC):
 
         Raises
         ------
-        ArgumentTypeError, ArgumentError, IdError
+        ArgumentTypeError, ArgumentError, IdError, LedgerError
             Before any value is read or drawn.
         OutsideDomainError
             A value outside the domain under ``unknown="error"``.
@@ -132,10 +137,16 @@ class Mechanism(ABC):
             column_name=column_name,
             threads=threads,
             out=out,
+            pay=payment(ledger, column_name, self.digest, lambda rows: persons_figure([self], rows)),
         )
 
     def sanitise_counts(
-        self, counts: ArrayLike, *, rng: Stream | None = None, column_name: str | tuple[str, ...] | None = None
+        self,
+        counts: ArrayLike,
+        *,
+        rng: Stream | None = None,
+        column_name: str | tuple[str, ...] | None = None,
+        ledger: Charges | None = None,
     ) -> NDArray[np.int64]:
         """Draw the histogram of a sanitised column from the true histogram, without the rows.
 
@@ -147,6 +158,8 @@ class Mechanism(ABC):
             Default: a fresh stream, new entropy for this call.
         column_name : str, required with a keyed stream
             Keeps the noise of two columns apart.
+        ledger : Ledger, optional
+            As for `sanitise`.
 
         Returns
         -------
@@ -157,7 +170,7 @@ class Mechanism(ABC):
         ------
         ArgumentTypeError, ArgumentError
             Before anything is drawn: `counts` are not integers, are negative, not one for each category, or more than 2^49.
-        EntropyError
+        LedgerError, EntropyError
 
         Notes
         -----
@@ -179,7 +192,7 @@ class Mechanism(ABC):
         """
         from dpfast.histogram import sanitise_counts
 
-        return sanitise_counts(self, counts, rng=rng, column_name=column_name)
+        return sanitise_counts(self, counts, rng=rng, column_name=column_name, ledger=ledger)
 
     def estimate(
         self,

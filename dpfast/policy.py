@@ -23,12 +23,15 @@ from dpfast._policy_groups import Group
 from dpfast._policy_plan import id_columns, id_names, planned_schema
 from dpfast._policy_toml import read_policy_file
 from dpfast._schema import bare_column
+from dpfast._threads import check_threads
 from dpfast.errors import ArgumentTypeError
 from dpfast.ids import prepare_ids
 from dpfast.randomness import Stream
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from dpfast._spending import Charges
 
 __all__ = ["Check", "ColumnPlan", "Group", "Policy"]
 
@@ -143,6 +146,7 @@ class Policy(Rules):
         rng: Stream | None = None,
         ids: Any = None,
         threads: int | None = None,
+        ledger: Charges | None = None,
     ) -> pa.Table | pa.RecordBatch:
         """Sanitise a table: every row independently, every column by its rule.
 
@@ -156,6 +160,8 @@ class Policy(Rules):
             column of `table`. Needs a keyed `rng`.
         threads : int, optional
             The result does not depend on it.
+        ledger : Ledger, optional
+            Is charged once for the whole table, before anything is drawn; a `LedgerError` if it has no room.
 
         Returns
         -------
@@ -172,6 +178,7 @@ class Policy(Rules):
             If a value lies outside a domain with ``unknown="error"``. `check` shows which.
         IdError
             If an id is null or comes twice.
+        LedgerError
 
         Notes
         -----
@@ -191,11 +198,16 @@ class Policy(Rules):
 
         if not isinstance(table, pa.Table | pa.RecordBatch):
             raise ArgumentTypeError("table must be a pyarrow Table or RecordBatch (see pyarrow.Table.from_pandas)")
+        pay = self.payment(ledger)
         schema = self.plan_schema(table.schema)
+        check_threads(threads)
         if isinstance(ids, str) or (isinstance(ids, tuple) and all(isinstance(part, str) for part in ids)):
             ids = id_columns(table, id_names(self.sanitised, ids, table.schema.names))
         ids = None if ids is None else prepare_ids(ids, table.num_rows)
+        if rng is not None and not isinstance(rng, Stream):
+            raise ArgumentTypeError(f"rng must be None or a dpfast.Stream, not {type(rng).__name__}")
         rng = Stream() if rng is None else rng
+        pay(rng, "row" if ids is None else "id")
         columns = {name: bare_column(table.column(name)) for name in schema.names}
         for group in self.groups:
             by = None if group.by is None else table.column(group.by)

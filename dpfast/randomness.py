@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, TypeAlias
 
 import numpy as np
 
+from dpfast._fields import Column, column_bytes, field, utf8
 from dpfast.errors import ArgumentError, ArgumentTypeError, EntropyError
 from dpfast.keys import KEY_BYTES, resolve_key
 from dpfast.words import DrawBits, IdCells, RowCells
@@ -41,12 +42,11 @@ from dpfast.words import DrawBits, IdCells, RowCells
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["STREAM_VERSION", "Stream", "fresh_key"]
+__all__ = ["STREAM_VERSION", "Column", "Kind", "Stream", "fresh_key"]
 
 STREAM_VERSION: Final = 1
 ROWS_MAX: Final = 1 << 49  # rows of 8 bytes whose block, below 2^48, has its segment number in 4 bytes of the counter
 
-Column: TypeAlias = "str | tuple[str, ...] | None"
 Kind: TypeAlias = Literal["row", "id", "draw"]
 
 _forks = 0
@@ -66,7 +66,6 @@ def _process() -> tuple[int, int]:
 
 
 def fresh_key() -> bytes:
-    """32 bytes of the operating system's entropy; EntropyError where it gives none."""
     try:
         key = os.urandom(KEY_BYTES)
     except (OSError, RuntimeError) as error:  # RuntimeError: a platform without a source of entropy
@@ -76,27 +75,6 @@ def fresh_key() -> bytes:
     return key
 
 
-def _field(value: bytes) -> bytes:
-    return len(value).to_bytes(8, "little") + value
-
-
-def _column_bytes(column: Column) -> bytes:
-    if column is None:
-        return b""
-    if isinstance(column, str):
-        return b"s" + _utf8(column, "column_name")
-    if not isinstance(column, tuple) or not all(isinstance(part, str) for part in column):
-        raise ArgumentTypeError("column_name must be text, or a tuple of texts for columns that are answered together")
-    return b"t" + b"".join(_field(_column_bytes(part)) for part in column)
-
-
-def _utf8(text: str, name: str) -> bytes:
-    try:
-        return text.encode()
-    except UnicodeEncodeError:
-        raise ArgumentError(f"{name} is not valid Unicode text") from None
-
-
 def _check_rows(value: object, name: str) -> None:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
         raise ArgumentTypeError(f"{name} must be an integer")
@@ -104,8 +82,8 @@ def _check_rows(value: object, name: str) -> None:
         raise ArgumentError(f"{name} must lie between 0 and 2**49")
 
 
-_VERSION_FIELD = _field(str(STREAM_VERSION).encode())
-_KIND_FIELDS: dict[Kind, bytes] = {"row": _field(b"row"), "id": _field(b"id"), "draw": _field(b"draw")}
+_VERSION_FIELD = field(str(STREAM_VERSION).encode())
+_KIND_FIELDS: dict[Kind, bytes] = {"row": field(b"row"), "id": field(b"id"), "draw": field(b"draw")}
 
 
 class Stream:
@@ -151,7 +129,7 @@ class Stream:
     'keyed'
     """
 
-    __slots__ = ("_context", "_first_row", "_key", "_lock", "_process", "_release", "_rows", "kind")
+    __slots__ = ("_context", "_first_row", "_key", "_lock", "_process", "_release", "_rows", "_spends", "kind")
 
     kind: Literal["fresh", "keyed", "insecure"]
 
@@ -208,9 +186,10 @@ class Stream:
         self.kind = kind
         self._key = key
         self._context = context
-        self._release = _field(_utf8(context, "context")) + _field(source)
+        self._release = field(utf8(context, "context")) + field(source)
         self._first_row = int(first_row)
         self._rows: dict[bytes, int] = {}
+        self._spends: dict[bytes, int] = {}
         self._lock = threading.Lock()
         self._process = _process()
 
@@ -343,6 +322,32 @@ class Stream:
             raise ArgumentTypeError("ids= makes noise permanent and so needs a keyed stream: Stream(key=, context=)")
         return IdCells(self._subkey("id", column, digest))
 
+    def spend_key(self, kind: Kind, column: Column, digest: bytes) -> bytes:
+        """Return 32 bytes that name what a call is about to release, so that a ledger charges it once.
+
+        Parameters
+        ----------
+        kind, column, digest
+            What `rows`, `ids` or `draws` will be asked for; the empty tuple is the column of a whole table.
+
+        Returns
+        -------
+        bytes
+            Of a fresh or insecure stream new ones each time. Of a keyed one a secret function of context, source and the
+            arguments and, but for ids, of how often this stream was asked before: its next call gets other noise.
+        """
+        self._check_process()
+        if kind == "id":
+            self.ids(column, digest)
+        subkey = self._subkey(kind, column, digest)
+        if self.kind != "keyed":
+            return fresh_key()
+        with self._lock:
+            number = 0 if kind == "id" else self._spends.get(subkey, 0)
+            self._spends[subkey] = number + 1
+        numbered = subkey + number.to_bytes(8, "little")
+        return hashlib.blake2b(numbered, key=self._key, digest_size=32, person=b"dpfast/spend").digest()
+
     def _reserve(self, kind: Kind, column: Column, digest: bytes, n: int, name: str) -> tuple[bytes, int]:
         """The subkey and the number of the first of `n` cells that no other call gets."""
         self._check_process()
@@ -358,7 +363,7 @@ class Stream:
     def _subkey(self, kind: Kind, column: Column, digest: bytes) -> bytes:
         if column is None and self.kind == "keyed":
             raise ArgumentTypeError("a keyed stream needs column_name=: two columns must never share noise")
-        data = _VERSION_FIELD + _KIND_FIELDS[kind] + self._release + _field(_column_bytes(column)) + _field(digest)
+        data = _VERSION_FIELD + _KIND_FIELDS[kind] + self._release + field(column_bytes(column)) + field(digest)
         return hashlib.blake2b(data, key=self._key, digest_size=KEY_BYTES).digest()
 
     def _check_process(self) -> None:

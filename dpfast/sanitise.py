@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from dpfast._spending import Pay
     from dpfast.domain import Domain
     from dpfast.ids import IdColumn
     from dpfast.randomness import Column
@@ -57,8 +58,9 @@ def sanitise_column(
     column_name: Column = None,
     threads: int | None = None,
     out: Any = None,
+    pay: Pay | None = None,
 ) -> Any:
-    """Randomise every row of a column by a law; see ``RandomisedResponse.sanitise``."""
+    """Randomise every row of a column by a law; see ``RandomisedResponse.sanitise``. `pay` is called before any draw."""
     adapter = adapt(domain, column, column_name)
     check_threads(threads)
     if rng is not None and not isinstance(rng, Stream):
@@ -67,10 +69,14 @@ def sanitise_column(
     answers = adapter.answers(out)
     try:
         if ids is None:
+            if pay is not None:
+                pay(stream, "row")
             _by_row(law, adapter, answers, stream.rows(column_name, digest, adapter.n_rows), threads)
         else:
-            cells = stream.ids(column_name, digest)
-            _by_id(law, domain.size, adapter, answers, cells, prepare_ids(ids, adapter.n_rows), threads)
+            cells, places = stream.ids(column_name, digest), prepare_ids(ids, adapter.n_rows)
+            if pay is not None:
+                pay(stream, "id")
+            _by_id(law, domain.size, adapter, answers, cells, places, threads)
     except OutsideDomainError:
         raise OutsideDomainError(outside_text(column_name)) from None
     return adapter.rebuild(answers, out)

@@ -20,6 +20,7 @@ import numpy as np
 
 from dpfast import _core
 from dpfast._core import Pending
+from dpfast._spending import payment, persons_figure
 from dpfast._threads import check_threads, run_rows
 from dpfast.columns import adapt
 from dpfast.columns.base import clip_codes, code_type
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from dpfast._spending import Charges
     from dpfast.words import IdCells, RowCells
 
 __all__ = ["Stratified"]
@@ -157,6 +159,7 @@ class Stratified:
         ids: Any = None,
         column_name: str | tuple[str, ...] | None = None,
         threads: int | None = None,
+        ledger: Charges | None = None,
     ) -> Any:
         """Randomise every row of a column by the mechanism of its stratum.
 
@@ -166,8 +169,8 @@ class Stratified:
             As for a mechanism; a tuple of columns if the domain is a product.
         by : ndarray, pyarrow Array or ChunkedArray, shape (n_rows,)
             The public column; a value of it has a mechanism, or there is a default.
-        rng, ids, column_name, threads
-            As for a mechanism.
+        rng, ids, column_name, threads, ledger
+            As for a mechanism; a ledger is charged the worst stratum.
 
         Returns
         -------
@@ -176,7 +179,7 @@ class Stratified:
 
         Raises
         ------
-        ArgumentTypeError, ArgumentError, IdError
+        ArgumentTypeError, ArgumentError, IdError, LedgerError
             Before any value is read or drawn.
         OutsideDomainError
             A value outside the domain under ``unknown="error"``, or a value of `by` that has no mechanism.
@@ -191,6 +194,7 @@ class Stratified:
         """
         adapter, strata = adapt(self.domain, column, column_name), adapt(self.by_domain, by, self.by)
         check_threads(threads)
+        pay = payment(ledger, column_name, self.digest, lambda rows: persons_figure([self], rows))
         if rng is not None and not isinstance(rng, Stream):
             raise ArgumentTypeError(f"rng must be None or a dpfast.Stream, not {type(rng).__name__}")
         if strata.n_rows != adapter.n_rows:
@@ -199,10 +203,13 @@ class Stratified:
         answers = adapter.answers(None)
         run = _Run(self, adapter, strata, answers, column_name)
         if ids is None:
+            pay(stream, "row")
             run.by_row([stream.rows(column_name, rule.digest, adapter.n_rows) for rule in self._distinct], threads)
         else:
             cells = [stream.ids(column_name, rule.digest) for rule in self._distinct]
-            run.by_id(cells, prepare_ids(ids, adapter.n_rows), threads)
+            places = prepare_ids(ids, adapter.n_rows)
+            pay(stream, "id")
+            run.by_id(cells, places, threads)
         return adapter.rebuild(answers)
 
     def __repr__(self) -> str:

@@ -41,6 +41,7 @@ def add_verbs(verbs: Any) -> None:
     noise.add_argument("--insecure-seed", type=int, metavar="N", help="noise that anyone can undo; for tests only")
     verb.add_argument("--context", metavar="NAME", help="with --key: the name of this release, such as flights/2026-11")
     verb.add_argument("--ids", action="append", metavar="COLUMN", help="column that identifies a row; may be repeated")
+    verb.add_argument("--ledger", metavar="FILE", help="charge this ledger first, which refuses what exceeds its cap")
     verb.add_argument("--threads", type=positive, metavar="N", help="number of threads; the result does not depend on it")
     verb.add_argument("--overwrite", action="store_true", help="replace an existing target")
     verb.add_argument("--no-progress", action="store_true", help="show no progress bar")
@@ -83,10 +84,12 @@ def _shown(value: object) -> str:
 
 def _sanitise(options: argparse.Namespace) -> int:
     from dpfast.etl.files import sanitise_file
+    from dpfast.etl.ledger import Ledger
     from dpfast.policy import Policy
     from dpfast.randomness import Stream
 
     key = _key(options)
+    ledger = None if options.ledger is None else Ledger(options.ledger)
     report = sanitise_file(
         options.source,
         options.target,
@@ -98,6 +101,7 @@ def _sanitise(options: argparse.Namespace) -> int:
         progress=False if options.no_progress else None,
         overwrite=options.overwrite,
         rng=None if options.insecure_seed is None else Stream.insecure(options.insecure_seed),
+        ledger=ledger,
     )
     if options.json:
         print_json({"rows": report.rows, "files": report.files, "certificate": report.certificate})
@@ -105,6 +109,9 @@ def _sanitise(options: argparse.Namespace) -> int:
     speed = f", {report.rows / report.seconds / 1e6:.1f} million rows a second" if report.seconds > 0 else ""
     print(f"{report.rows} rows in {report.seconds:.2f} seconds{speed}")
     print(f"a whole row: epsilon {report.privacy.epsilon:.6g}, delta {report.privacy.delta:.6g}")
+    if ledger is not None:
+        left = ledger.left()
+        print(f"left in the ledger: epsilon {left.epsilon:.6g}, delta {left.delta:.6g}")
     if report.certificate["randomness"] == "insecure":
         print("INSECURE: the noise comes from a seed and protects nobody; for tests only")
     return 0

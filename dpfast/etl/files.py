@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from dpfast._parquet import ParquetSource
+from dpfast._spending import Charges
 from dpfast._threads import available, check_threads
 from dpfast.errors import ArgumentError, ArgumentTypeError
 from dpfast.etl.jobs import AtomicFile, background, read_ahead, source_digest
@@ -77,6 +78,7 @@ def sanitise_file(
     progress: Progress | Literal[False] | None = None,
     overwrite: bool = False,
     rng: Stream | None = None,
+    ledger: Charges | None = None,
 ) -> Report:
     """Sanitise one Parquet file into another.
 
@@ -103,6 +105,9 @@ def sanitise_file(
         Whether an existing target may be replaced.
     rng : Stream, optional
         Instead of `key`: a fresh or an insecure stream.
+    ledger : Ledger, optional
+        Is charged once, before anything is drawn; running the same job on the same source again under a key costs nothing. Under
+        `ids` all releases of a context are one charge: that of people whose values stay.
 
     Returns
     -------
@@ -118,6 +123,8 @@ def sanitise_file(
         If the source is not a Parquet file, truncated or damaged.
     OutsideDomainError
         If a value lies outside a domain with ``unknown="error"``. `Policy.check` shows which.
+    LedgerError
+        If the ledger has no room, or is damaged; nothing was drawn or written.
 
     Notes
     -----
@@ -143,6 +150,7 @@ def sanitise_file(
     started = time.monotonic()
     if not isinstance(policy, Policy):
         raise ArgumentTypeError("policy must be a Policy; Policy.load(path) reads one from a file")
+    pay = policy.payment(ledger)
     check_threads(threads)
     _check_path(source, "source")
     _check_path(target, "target")
@@ -156,6 +164,7 @@ def sanitise_file(
         writer = stack.enter_context(ParquetTarget(stack.enter_context(place), plan, certificate))
         if stream.kind == "keyed" and ids is None:
             stream = stream.bind_source(source_digest([("", file.path)]))
+        pay(stream, "id" if plan.ids else "row")
         with _progress(progress, file.rows) as advance:
             _run(file, plan, stream, writer, advance, threads)
         # What was digested, decoded and sanitised is one and the same file only if nobody wrote to it meanwhile.

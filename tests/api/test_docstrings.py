@@ -27,6 +27,7 @@ SPENDING = [
     "Policy",
     "Privacy",
     "sanitise_file",
+    "Ledger",
     "compose",
     "compose_bounds",
     "composed_delta",

@@ -16,7 +16,7 @@ PACKAGE = Path(__file__).resolve().parents[2] / "dpfast"
 LAYERS = [
     {"errors", "_validation", "_text"},
     {"_core"},
-    {"_rounding", "_statement", "budget", "privacy", "randomness", "keys", "words", "_threads"},
+    {"_fields", "_rounding", "_statement", "budget", "privacy", "randomness", "keys", "words", "_threads", "_spending"},
     {"_losses", "_exact_composition", "_grid_composition", "_grid_bounds", "composition"},
     {"_parquet", "_schema", "columns", "ids", "_domain_base", "_domain_bins", "_domain_values", "domain", "product"},
     {"integer_table", "hockey_stick"},

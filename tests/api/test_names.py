@@ -25,6 +25,8 @@ EXPECTED = {
     "Estimate",
     "FileError",
     "IdError",
+    "Ledger",
+    "LedgerError",
     "MissingPackageError",
     "OutsideDomainError",
     "Policy",

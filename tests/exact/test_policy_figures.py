@@ -14,7 +14,6 @@ from dpfast import Domain, Policy, Privacy, RandomisedResponse
 from dpfast._policy_compare import alternatives, epsilon_for_error, plans_for_error
 from dpfast._policy_figures import attributes, plan_column
 from dpfast._policy_groups import Group
-from dpfast.channel import Channel
 from dpfast.mechanism import Mechanism
 from dpfast.stratified import Stratified
 
@@ -47,10 +46,6 @@ class Foreign(Mechanism):
 
     def certificate(self) -> dict[str, Any]:
         return {**self.inner.certificate(), "kind": "foreign"}
-
-    @property
-    def channel(self) -> Channel:
-        return self.inner.channel
 
 
 def margin(mechanism: RandomisedResponse, place: int) -> tuple[Fraction, list[list[Fraction]]]:

@@ -261,6 +261,48 @@ MUTANTS = [
         "if use not in USES:",
         "tests/unit/test_policy_joint.py",
     ),
+    Mutant(
+        "a ledger charged after the draw",
+        "dpfast/sanitise.py",
+        'pay(stream, "row")',
+        'stream.rows(column_name, digest, adapter.n_rows), pay(stream, "row")',
+        "tests/unit/test_ledger.py",
+    ),
+    Mutant(
+        "the next rows of a keyed stream are free",
+        "dpfast/randomness.py",
+        "self._spends[subkey] = number + 1",
+        "self._spends[subkey] = number",
+        "tests/unit/test_ledger.py",
+    ),
+    Mutant(
+        "a seed makes releases free",
+        "dpfast/randomness.py",
+        '        if self.kind != "keyed":\n            return _entropy()',
+        '        if self.kind == "fresh":\n            return _entropy()',
+        "tests/unit/test_ledger.py",
+    ),
+    Mutant(
+        "a ledger sums doubles",
+        "dpfast/etl/_chain.py",
+        "else epsilon + Fraction(part.epsilon)",
+        "else float(epsilon) + part.epsilon",
+        "tests/unit/test_ledger.py",
+    ),
+    Mutant(
+        "a ledger is read without its lock",
+        "dpfast/etl/ledger.py",
+        'transaction(self._path, "BEGIN IMMEDIATE")',
+        'transaction(self._path, "PRAGMA query_only = 0")',
+        "tests/process/test_ledger_processes.py",
+    ),
+    Mutant(
+        "the end of a chain may be cut off",
+        "dpfast/etl/_chain.py",
+        "if [*head] != [(len(entries), last)]:",
+        "if not head:",
+        "tests/unit/test_ledger_chain.py",
+    ),
 ]
 
 

@@ -16,7 +16,7 @@ from dpfast.errors import PolicyError
 from dpfast.mechanism import Mechanism
 from dpfast.privacy import Privacy, check_delta
 
-__all__ = ["Rules"]
+__all__ = ["Rules", "table_payment"]
 
 
 class Rules:
@@ -138,10 +138,6 @@ class Rules:
     def _rows(self, rows_per_person: int | None) -> int:
         return self.rows_per_person if rows_per_person is None else integer(rows_per_person, "rows_per_person", minimum=1)
 
-    def payment(self, ledger: object) -> Pay:
-        """What charges a ledger for a whole table; people have the more rows of those the policy and the ledger reckon with."""
-        return payment(ledger, (), self.digest, lambda rows: realised_privacy(self.groups, max(rows, self.rows_per_person)))
-
     def certificate(self, *, rows_per_person: int | None = None) -> dict[str, Any]:
         """Return what a reader of the release may know about how it was made.
 
@@ -195,3 +191,8 @@ def _remade(
 ) -> Rules:
     """Make a policy from its pickled parts; a read-only mapping has no pickled form."""
     return policy(columns, joint=joint, unlisted=unlisted, rows_per_person=rows_per_person)
+
+
+def table_payment(rules: Rules, ledger: object) -> Pay:
+    """What charges a ledger for a whole table; people have the more rows of those the policy and the ledger reckon with."""
+    return payment(ledger, (), rules.digest, lambda rows: realised_privacy(rules.groups, max(rows, rules.rows_per_person)))

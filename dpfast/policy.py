@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from dpfast._policy_base import Rules
+from dpfast._policy_base import Rules, table_payment
 from dpfast._policy_check import Check, check_source
 from dpfast._policy_estimate import estimate_table
 from dpfast._policy_figures import ColumnPlan
@@ -198,7 +198,7 @@ class Policy(Rules):
 
         if not isinstance(table, pa.Table | pa.RecordBatch):
             raise ArgumentTypeError("table must be a pyarrow Table or RecordBatch (see pyarrow.Table.from_pandas)")
-        pay = self.payment(ledger)
+        pay = table_payment(self, ledger)
         schema = self.plan_schema(table.schema)
         check_threads(threads)
         if isinstance(ids, str) or (isinstance(ids, tuple) and all(isinstance(part, str) for part in ids)):

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dpfast.cli._output import add_json, add_policy, print_json, print_table, printable
 from dpfast.cli.plan import positive
+
+if TYPE_CHECKING:
+    from dpfast.etl.ledger import Ledger
 
 __all__ = ["add_verbs"]
 
@@ -84,12 +87,11 @@ def _shown(value: object) -> str:
 
 def _sanitise(options: argparse.Namespace) -> int:
     from dpfast.etl.files import sanitise_file
-    from dpfast.etl.ledger import Ledger
     from dpfast.policy import Policy
     from dpfast.randomness import Stream
 
     key = _key(options)
-    ledger = None if options.ledger is None else Ledger(options.ledger)
+    ledger = _ledger(options.ledger)
     report = sanitise_file(
         options.source,
         options.target,
@@ -139,6 +141,14 @@ def _key(options: argparse.Namespace) -> bytes | None:
         verb.error("--context is not valid Unicode text")
     except ArgumentError as error:
         verb.error(f"--key: {error}")
+
+
+def _ledger(path: str | None) -> Ledger | None:
+    if path is None:
+        return None
+    from dpfast.etl.ledger import Ledger
+
+    return Ledger(path)
 
 
 def _ids(names: list[str] | None) -> str | tuple[str, ...] | None:

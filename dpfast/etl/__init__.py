@@ -1,8 +1,7 @@
-"""Whole files: read, sanitise, write, with nothing lost; and the ledger of what was spent."""
+"""Whole files: read, sanitise, write, with nothing lost."""
 
 from __future__ import annotations
 
 from dpfast.etl.files import Report, sanitise_file
-from dpfast.etl.ledger import Ledger
 
-__all__ = ["Ledger", "Report", "sanitise_file"]
+__all__ = ["Report", "sanitise_file"]

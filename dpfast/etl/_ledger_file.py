@@ -44,7 +44,7 @@ def transaction(path: Path, begin: str) -> Iterator[sqlite3.Connection]:
     """A connection of its own, in a transaction; what is not committed at the end is taken back."""
     with _explained(path):
         # The mode says that no file is made: one that was removed is missed, and not replaced by an empty one.
-        address = f"file:{quote(str(path))}?mode=rw"
+        address = f"file:{quote(os.fsencode(path))}?mode=rw"
         with closing(sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS, isolation_level=None)) as connection:
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute(begin)

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from dpfast._parquet import ParquetSource
+from dpfast._policy_base import table_payment
 from dpfast._spending import Charges
 from dpfast._threads import available, check_threads
 from dpfast.errors import ArgumentError, ArgumentTypeError
@@ -150,7 +151,7 @@ def sanitise_file(
     started = time.monotonic()
     if not isinstance(policy, Policy):
         raise ArgumentTypeError("policy must be a Policy; Policy.load(path) reads one from a file")
-    pay = policy.payment(ledger)
+    pay = table_payment(policy, ledger)
     check_threads(threads)
     _check_path(source, "source")
     _check_path(target, "target")

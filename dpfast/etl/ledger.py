@@ -102,7 +102,7 @@ class Ledger:
         wanted = None if cap is None else _checked_terms(cap, composition or "sum")
         if composition is not None and composition not in COMPOSITIONS:
             raise ArgumentError('composition must be "sum" or "optimal"')
-        if not self._path.exists():
+        if not os.path.exists(self._path):
             if wanted is None:
                 raise FileError(
                     f"there is no ledger {str(self._path)!r}; open one with Ledger(path, cap=Privacy(epsilon)) or "

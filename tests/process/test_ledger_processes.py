@@ -62,6 +62,21 @@ while True:
     print("charged", flush=True)
 """
 
+# In a process of its own, which has no threads that a fork could stop halfway.
+FORKING = """
+import os, sys
+from dpfast import Ledger, Privacy
+
+ledger = Ledger(sys.argv[1], cap=Privacy(2.0))
+ledger.charge(Privacy(0.5))
+child = os.fork()
+if child == 0:
+    ledger.charge(Privacy(0.25))
+    os._exit(0)
+print(os.waitpid(child, 0)[1])
+ledger.charge(Privacy(1.0))
+"""
+
 
 def python(code: str, *words: object, cwd: Path | None = None) -> subprocess.Popen[str]:
     return subprocess.Popen(
@@ -117,17 +132,9 @@ def test_threads_share_a_ledger(tmp_path: Path) -> None:
 
 
 def test_a_ledger_is_used_after_a_fork(tmp_path: Path) -> None:
-    ledger = Ledger(tmp_path / "ledger", cap=Privacy(2.0))
-    ledger.charge(Privacy(0.5))
-    child = os.fork()
-    if child == 0:
-        try:
-            ledger.charge(Privacy(0.25))
-        finally:
-            os._exit(0)
-    os.waitpid(child, 0)
-    ledger.charge(Privacy(1.0))
-    assert [entry.privacy.epsilon for entry in ledger.entries()] == [0.5, 0.25, 1.0]
+    process = python(FORKING, tmp_path / "ledger")
+    assert process.communicate(timeout=60) == ("0\n", "")
+    assert [entry.privacy.epsilon for entry in Ledger(tmp_path / "ledger").entries()] == [0.5, 0.25, 1.0]
 
 
 def test_a_kill_between_charge_and_draw_leaves_the_charge_and_the_retry_is_free(tmp_path: Path, key: bytes) -> None:

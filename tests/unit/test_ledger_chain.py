@@ -195,6 +195,14 @@ def test_nothing_is_replaced_on_creation(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["a"]
 
 
+@pytest.mark.parametrize("name", ["a?mode=memory#b%20c", ":memory:", "file:a", "d\udcff\u00e9 ;'\""])
+def test_names_of_files_mean_what_they_say(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Ledger(name, cap=Privacy(1.0)).charge(Privacy(0.5))
+    assert os.listdir() == [name]
+    assert Ledger(name).spent() == Privacy(0.5)
+
+
 def test_a_missing_ledger(tmp_path: Path, path: Path) -> None:
     with pytest.raises(FileError, match=r"there is no ledger .*dpfast ledger create"):
         Ledger(tmp_path / "missing")
@@ -214,6 +222,8 @@ def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
         Ledger(tmp_path / "no" / "folder", cap=Privacy(1.0))
     with pytest.raises(FileError, match="cannot make the ledger"):
         Ledger("/proc/people.ledger", cap=Privacy(1.0))
+    with pytest.raises(FileError, match=r"cannot make the ledger .*too long"):
+        Ledger(tmp_path / ("a" * 300), cap=Privacy(1.0))
     with pytest.raises(FileError, match="cannot be read or written"):
         Ledger(tmp_path)
 

@@ -23,6 +23,8 @@ __all__ = ["OptimalResponse", "optimal_response"]
 
 CATEGORIES_MAX: Final = 512  # beyond, the program has a million rows
 TRIPLES_MAX: Final = 32  # with delta > 0 it has one for every two categories and answer
+EPSILON_NEAR: Final = 15.0  # from here on the tolerance of the solver is no longer small beside e^-epsilon
+EPSILON_MAX: Final = 25.0  # of a program: HiGHS fails on greater ratios
 TOLERANCE: Final = 1e-10  # the least that HiGHS takes
 
 
@@ -104,6 +106,8 @@ def optimal_response(
     sum_x s[i, j, x] <= delta. At delta = 0 that is l[x] <= P[i, x] <= e^epsilon l[x]: 2 k^2 rows and not k^3. Permutations of the
     categories that leave loss and prior as they are leave some optimum as it is, so entries that they carry into each other
     are one unknown.
+    Doubles cannot hold ratios above about e^25: the program is solved for that epsilon at most, and from epsilon 15 on the answer
+    is compared with the cheapest answers randomised as in randomised response, whose loss is within a factor k of e^-epsilon.
     For the 0/1 loss the answer is randomised response (Theorem A1 of the mathematics: no other parent errs less).
     **Cost.** HiGHS: seconds at k = 64 without symmetry at delta = 0.
 
@@ -124,11 +128,29 @@ def optimal_response(
     k = public.size
     costs = _costs(loss, k)
     weights = _prior(prior, objective, k)
-    matrix, least = _solved(costs, budget, slack, weights)
+    matrix, least = _solved(costs, min(budget, EPSILON_MAX), slack, weights)
     table = _private(matrix, budget, slack)
-    losses = (table.floats(unknown=False) * costs).sum(axis=1) / 2.0**64
-    value = float(losses.max() if weights is None else weights @ losses)
+    value = _value(table, costs, weights)
+    if k > 1 and budget > EPSILON_NEAR:
+        near = _private(_nearest(costs, budget, slack), budget, slack)
+        if (bound := _value(near, costs, weights)) < value:
+            table, value, least = near, bound, min(least, bound)
     return OptimalResponse(public, table, epsilon=budget, delta=slack, objective=objective, loss=value, least_loss=least)
+
+
+def _value(table: IntegerTable, costs: NDArray[np.float64], weights: NDArray[np.float64] | None) -> float:
+    losses = (table.floats(unknown=False) * costs).sum(axis=1) / 2.0**64
+    return float(losses.max() if weights is None else weights @ losses)
+
+
+def _nearest(costs: NDArray[np.float64], epsilon: float, delta: float) -> NDArray[np.float64]:
+    """The matrix that gives every category its cheapest answer as often as randomised response keeps it."""
+    k = costs.shape[0]
+    low, _, one = exp_enclosure(min(epsilon, 700.0), 30)
+    matrix = np.full((k, k), (1.0 - delta) / (low / one + k - 1))
+    matrix[np.arange(k), costs.argmin(axis=1)] = 0.0
+    matrix[np.arange(k), costs.argmin(axis=1)] = 1.0 - matrix.sum(axis=1)
+    return matrix
 
 
 def _costs(loss: str | ArrayLike, k: int) -> NDArray[np.float64]:
@@ -296,7 +318,7 @@ class _Program:
             options=options,
         )
         if solution.x is None:
-            raise SolverError("the linear program was not solved; take a larger epsilon, or losses of similar size")
+            raise SolverError("the linear program was not solved; take losses of similar size, or another epsilon")
         return solution
 
     def _matrix(self, groups: list[Any], values: list[Any]) -> Any:

@@ -120,3 +120,14 @@ def test_without_scipy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "scipy.optimize", None)
     with pytest.raises(MissingPackageError, match="dpfast\\[optimal\\]"):
         optimal_response(range(3), loss="ordinal", epsilon=1.0)
+
+
+@pytest.mark.parametrize("epsilon", [15.0, 25.0, 30.0, 40.0, 1000.0])
+@pytest.mark.parametrize("delta", [0.0, 1e-3])
+def test_a_large_epsilon_is_no_failure_and_loses_no_more_than_randomised_response(epsilon: float, delta: float) -> None:
+    mechanism = optimal_response(range(4), loss="ordinal", epsilon=epsilon, delta=delta)
+    response = RandomisedResponse(range(4), epsilon=epsilon, delta=delta)
+    apart = np.abs(np.subtract.outer(np.arange(4), np.arange(4)))
+    assert mechanism.epsilon_at(delta) <= epsilon
+    assert mechanism.loss <= float((response.matrix * apart).sum(axis=1).max()) * (1 + 1e-3) + 1e-15
+    assert mechanism.least_loss <= mechanism.loss + 1e-9

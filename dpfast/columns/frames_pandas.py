@@ -96,7 +96,8 @@ class _Column:
 
     def series_of(self, values: Any) -> pd.Series:
         index = self.series.index if len(values) == self.n_rows else None
-        dtype = object if getattr(values, "dtype", None) == object else None  # else text among objects would be inferred
+        # text among objects would be taken for a column of text
+        dtype = object if isinstance(values, np.ndarray) and values.dtype.kind == "O" else None
         return pd.Series(values, index=index, name=self.series.name, dtype=dtype, copy=False)
 
 

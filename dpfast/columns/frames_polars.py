@@ -31,7 +31,9 @@ _TYPES = (*_INTEGERS, pl.String, pl.Binary, pl.Boolean, pl.Enum, pl.Categorical,
 def plain_series(series: pl.Series) -> pa.ChunkedArray:
     """Return the values of a Series as Arrow memory."""
     if not isinstance(series.dtype, _TYPES):
-        raise ArgumentTypeError(f"a polars column of type {series.dtype} is none of text, integers, booleans, bytes or categories")
+        raise ArgumentTypeError(
+            f"a polars column of type {series.dtype} is none of text, integers, booleans, bytes or categories"
+        )
     return pa.chunked_array(series)
 
 

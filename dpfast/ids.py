@@ -76,7 +76,7 @@ def prepare_ids(ids: Any, n_rows: int | None = None, *, unique: bool = True) -> 
 
     Parameters
     ----------
-    ids : ndarray, pyarrow Array or ChunkedArray, or tuple of them, shape (n_rows,)
+    ids : ndarray, pyarrow Array or ChunkedArray, pandas or polars Series, or tuple, shape (n_rows,)
         Integers, text, binary or UUID; not floats.
     n_rows : int, optional
         Rows of the column they belong to.

@@ -55,7 +55,7 @@ def adapt(domain: Domain, column: Any, name: Any) -> ColumnAdapter:
         from dpfast.columns.arrow import ArrowColumn
 
         return ArrowColumn(domain, imported, name)
-    table = "; a Policy takes tables" if hasattr(column, "columns") else ""
+    table = "; a Policy takes tables" if hasattr(type(column), "columns") else ""
     raise ArgumentTypeError(f"a column is {CONTAINERS}, not {type(column).__name__}{table}")
 
 
@@ -82,7 +82,7 @@ def _is_a(thing: Any, package: str, *names: str) -> bool:
 
 def _imported(column: Any) -> Any:
     """A column of any other library, by the Arrow interface of arrays or streams; None for a table or anything else."""
-    if hasattr(column, "columns") or hasattr(column, "read_all"):  # a table, or a stream of its batches
+    if hasattr(type(column), "columns") or hasattr(type(column), "read_all"):  # a table, or a stream of its batches
         return None
     for method, make in (("__arrow_c_array__", "array"), ("__arrow_c_stream__", "chunked_array")):
         if hasattr(type(column), method):

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from dpfast import _core
 from dpfast.columns.base import (
     IntegerCodes,
+    are_codes,
     arrow_values,
     check_arrow_type,
     check_structure,
@@ -90,6 +91,12 @@ class ArrowColumn:
     def tile(self, start: int, stop: int, scratch: NDArray[Any]) -> NDArray[Any]:
         row = start
         number = bisect_right(self._ends, row)
+        if self.dictionary and start < stop <= self._ends[number]:
+            chunk = self._opened(number)
+            first = self._ends[number] - len(self.chunks[number])
+            indices = chunk.indices[start - first : stop - first]
+            if chunk.validity is None and are_codes(indices, chunk.table):
+                return indices
         waiting: list[pa.Array] = []  # short parts before `row` that are not encoded yet
         while row < stop:
             first = self._ends[number] - len(self.chunks[number])
@@ -132,10 +139,10 @@ class ArrowColumn:
             before[end - len(part) : end] = self._codes_of(part)
             end -= len(part)
 
-    def _remap(self, number: int, start: int, out: NDArray[Any]) -> None:
-        """Write the codes of some rows of a chunk."""
+    def _opened(self, number: int) -> _OpenChunk:
+        """A chunk, looked at once. Two threads may both open one: the same views."""
         chunk = self._open.get(number)
-        if chunk is None:  # two threads may both open one: the same views
+        if chunk is None:
             indices = self.chunks[number].indices
             check_structure(indices)
             values = _values(indices, np.dtype(f"u{indices.type.bit_width // 8}"))
@@ -143,6 +150,11 @@ class ArrowColumn:
             if len(self._open) >= OPEN_MAX:
                 self._open = {}
             self._open[number] = chunk
+        return chunk
+
+    def _remap(self, number: int, start: int, out: NDArray[Any]) -> None:
+        """Write the codes of some rows of a chunk."""
+        chunk = self._opened(number)
         indices = chunk.indices[start : start + out.size]
         _core.remap(indices, chunk.validity, chunk.offset + start, chunk.table, self.null, out)
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 from dpfast import _core
 from dpfast.columns.array import adapt_array
 from dpfast.columns.arrow import ArrowColumn
-from dpfast.columns.base import ColumnAdapter, check_arrow_type, code_type, refuse
+from dpfast.columns.base import ColumnAdapter, are_codes, check_arrow_type, code_type, refuse
 from dpfast.columns.bins import adapt_binned_array
 from dpfast.errors import ArgumentTypeError
 
@@ -141,8 +141,10 @@ class CategoricalColumn(_Column):
         self._table = table
 
     def tile(self, start: int, stop: int, scratch: NDArray[Any]) -> NDArray[Any]:
-        indices = self._indices[start:stop] + self._indices.dtype.type(1)
-        _core.remap(indices, None, 0, self._table, 0, scratch)
+        indices = self._indices[start:stop]
+        if are_codes(indices, self._table[1:]):
+            return np.ascontiguousarray(indices)
+        _core.remap(indices + indices.dtype.type(1), None, 0, self._table, 0, scratch)
         return scratch
 
     def rebuild(self, codes: NDArray[Any], out: Any = None) -> Any:

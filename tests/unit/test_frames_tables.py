@@ -41,19 +41,16 @@ def policy() -> Policy:
 
 
 def frames(rows: slice = slice(None)) -> dict[str, Any]:
-    data = {name: values[rows] for name, values in DATA.items()}
-    frame = pd.DataFrame(data, index=INDEX[: len(data["id"])])
+    frame = pd.DataFrame(DATA, index=INDEX)
     types = {"carrier": "category", "from": pd.CategoricalDtype(["unused", "q", "p"]), "to": "Int8"}
-    pieces = [pl.DataFrame(data).slice(0, 5), pl.DataFrame(data).slice(5)]
-    enums = pl.DataFrame(data).with_columns(
-        pl.col("from").cast(pl.Enum(["unused", "q", "p"])), pl.col("carrier").cast(pl.Categorical)
-    )
+    table = pl.DataFrame(DATA)
+    enums = table.with_columns(pl.col("from").cast(pl.Enum(["unused", "q", "p"])), pl.col("carrier").cast(pl.Categorical))[rows]
     return {
-        "pandas": frame,
-        "pandas categories": frame.astype(types),
-        "pandas objects": frame.astype(object).astype({"day": "int64"}),
-        "polars": pl.DataFrame(data),
-        "polars chunks": pl.concat(pieces, rechunk=False),
+        "pandas": frame.iloc[rows],
+        "pandas categories": frame.astype(types).iloc[rows],
+        "pandas objects": frame.astype(object).astype({"day": "int64"}).iloc[rows],
+        "polars": table[rows],
+        "polars chunks": pl.concat([table.slice(0, 5), table.slice(5)], rechunk=False)[rows],
         "polars enums": enums,
         "polars lazy": enums.lazy(),
     }

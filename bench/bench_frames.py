@@ -25,7 +25,8 @@ from dpfast import Policy, RandomisedResponse, Stream
 
 N = 5_000_000
 K = 50
-REACH = 3e-3  # seconds above the kernel
+REACH = 3e-3  # seconds above the kernel, on a machine whose kernel takes QUIET; in proportion on a slower or busy one
+QUIET = 4e-3
 ROUNDS = 21
 
 
@@ -62,12 +63,13 @@ def test_frames_ratios() -> None:
     contenders["polars gather alone"] = lambda: values.gather(numbers)
     times = interleaved(contenders, rounds=ROUNDS)
     base = times["kernel"]
+    reach = REACH * max(1, base / QUIET)
     print(f"\nkernel: {1e3 * base:.2f} ms")
     for kind in contenders:
         if kind.startswith("polars gather"):
             print(f"{kind}: {1e3 * times[kind]:.2f} ms")
         elif kind != "kernel":
-            print(f"{kind}: {1e3 * (times[kind] - base):.2f} ms above the kernel (reach: {1e3 * REACH:.0f})")
+            print(f"{kind}: {1e3 * (times[kind] - base):.2f} ms above the kernel (reach: {1e3 * reach:.1f})")
     rows = [
         {
             "work": f"a {kind} of 5·10⁶ rows, one thread",
@@ -77,5 +79,5 @@ def test_frames_ratios() -> None:
     ]
     save("frames", rows)
     for kind in (kind for kind in columns if not kind.startswith("polars")):
-        assert times[kind] - base <= REACH
-    assert times["polars Enum"] - base <= REACH + times["polars gather alone"]
+        assert times[kind] - base <= reach
+    assert times["polars Enum"] - base <= reach + times["polars gather alone"]

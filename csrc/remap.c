@@ -14,6 +14,25 @@
         return broken ? DPF_ECORRUPT : DPF_OK;                                                                          \
     }
 
+/* One-byte indices, no bitmap: the table is filled up to every index there is, so the loop compares nothing; one pass for the
+ * largest index, a vector's work, tells whether an entry was missing. */
+#define DPF_REMAP_BYTES(T)                                                                                           \
+    static int remap_bytes_##T(const uint8_t *indices, const T *table, size_t n_table, T null_code, T *out, size_t n) { \
+        T every[256];                                                                                                \
+        uint8_t largest = 0;                                                                                         \
+        for (size_t i = 0; i < 256; ++i)                                                                             \
+            every[i] = i < n_table ? table[i] : null_code;                                                           \
+        for (size_t i = 0; i < n; ++i)                                                                               \
+            largest = indices[i] > largest ? indices[i] : largest;                                                   \
+        for (size_t i = 0; i < n; ++i)                                                                               \
+            out[i] = every[indices[i]];                                                                              \
+        return n != 0 && largest >= n_table ? DPF_ECORRUPT : DPF_OK;                                                 \
+    }
+
+DPF_REMAP_BYTES(uint8_t)
+DPF_REMAP_BYTES(uint16_t)
+DPF_REMAP_BYTES(uint32_t)
+
 #define DPF_REMAP_CODES(I)   \
     DPF_REMAP(I, uint8_t)    \
     DPF_REMAP(I, uint16_t)   \
@@ -25,11 +44,14 @@ DPF_REMAP_CODES(uint32_t)
 DPF_REMAP_CODES(uint64_t)
 
 #define DPF_CALL(I, T) remap_##I##_##T(indices, validity, offset, table, n_table, (T)null_code, out, n)
+#define DPF_CALL_BYTES(T) remap_bytes_##T(indices, table, n_table, (T)null_code, out, n)
 #define DPF_CALL_CODES(I) \
     (code_width == 1 ? DPF_CALL(I, uint8_t) : code_width == 2 ? DPF_CALL(I, uint16_t) : DPF_CALL(I, uint32_t))
 
 int dpf_remap(const void *indices, size_t index_width, const uint8_t *validity, size_t offset, const void *table,
               size_t code_width, size_t n_table, uint32_t null_code, void *out, size_t n) {
+    if (index_width == 1 && validity == NULL)
+        return code_width == 1 ? DPF_CALL_BYTES(uint8_t) : code_width == 2 ? DPF_CALL_BYTES(uint16_t) : DPF_CALL_BYTES(uint32_t);
     switch (index_width) {
     case 1: return DPF_CALL_CODES(uint8_t);
     case 2: return DPF_CALL_CODES(uint16_t);

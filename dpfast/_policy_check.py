@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from dpfast._frames import TABLES, Frame, as_frame, open_stream, values_at
 from dpfast._parquet import BATCH_ROWS, ParquetSource
 from dpfast._policy_groups import Group
+from dpfast._policy_plan import Planned, plan_frame
 from dpfast.errors import ArgumentTypeError
 from dpfast.stratified import Stratified
 
@@ -47,25 +49,36 @@ class Check:
         return f"Check(ok={self.ok})"
 
 
-def check_source(groups: Sequence[Group], plan: Callable[[pa.Schema], object], source: Any) -> Check:
+def check_source(policy: Planned, plan: Callable[[pa.Schema], object], source: Any) -> Check:
     """Check a table or a Parquet file, once `plan` has accepted its schema; see `dpfast.Policy.check`."""
     import pyarrow as pa
 
+    groups = policy.groups
+    needed = dict.fromkeys(name for group in groups for name in (*group.names, *(() if group.by is None else (group.by,))))
     if isinstance(source, pa.RecordBatch):
         source = pa.Table.from_batches([source])
     if isinstance(source, pa.Table):
         plan(source.schema)
         return _check_batches(groups, source.to_batches(BATCH_ROWS))
-    if not isinstance(source, str | os.PathLike):
-        raise ArgumentTypeError("source must be a pyarrow Table or RecordBatch, or the path of a Parquet file")
-    with ParquetSource(source) as file:
-        plan(file.schema)
-        sanitised = [name for group in groups for name in group.names]
-        needed = dict.fromkeys([*sanitised, *(group.by for group in groups if group.by is not None)])
-        return _check_batches(groups, file.batches(needed, dictionaries=sanitised))
+    if isinstance(source, str | os.PathLike):
+        with ParquetSource(source) as file:
+            plan(file.schema)
+            return _check_batches(groups, file.batches(needed, dictionaries=[name for group in groups for name in group.names]))
+    if (frame := as_frame(source)) is not None:
+        plan_frame(policy, frame)
+        return _check_batches(groups, [frame.load(needed)])
+    if (reader := open_stream(source)) is not None:
+        plan(reader.schema)
+        return _check_batches(groups, reader)
+    raise ArgumentTypeError(f"source must be {TABLES}, or the path of a Parquet file; not {type(source).__name__}")
 
 
-def _check_batches(groups: Sequence[Group], batches: Iterable[pa.RecordBatch]) -> Check:
+def is_total(group: Group) -> bool:
+    """Whether a group has an answer for every row, whatever it holds."""
+    return all(probe.is_handled for probe in _probes(group))
+
+
+def _check_batches(groups: Sequence[Group], batches: Iterable[pa.RecordBatch | Frame]) -> Check:
     """Read batches of a table and gather the values outside the domains. Private."""
     probes = [probe for group in groups for probe in _probes(group)]
     start = 0
@@ -106,7 +119,7 @@ class _Probe:
         # The same domain, with a code of its own for whatever lies outside, also where other= would take that in.
         self.domain = domain.with_rule(unknown="randomise")
 
-    def read(self, columns: list[pa.Array], start: int) -> None:
+    def read(self, columns: list[Any], start: int) -> None:
         outside = self.outside(columns)
         values = [_python_values(column, outside) for column in columns]
         for row, *value in zip(outside.tolist(), *values, strict=True):
@@ -115,7 +128,7 @@ class _Probe:
             first, count = self.found.get(key, (start + row, 0))
             self.found[key] = first, count + 1
 
-    def outside(self, columns: list[pa.Array]) -> NDArray[Any]:
+    def outside(self, columns: list[Any]) -> NDArray[Any]:
         """Rows of a batch that lie outside."""
         return np.flatnonzero(self.domain.encode(columns[0], name=self.names[0]) == self.domain.size)
 
@@ -130,7 +143,7 @@ class _CellProbe(_Probe):
         super().__init__(names, domain, is_handled)
         self._parts = [part.with_rule(unknown="randomise", other=None) if part.other is None else part for part in domain.parts]
 
-    def outside(self, columns: list[pa.Array]) -> NDArray[Any]:
+    def outside(self, columns: list[Any]) -> NDArray[Any]:
         cells = cast("Cells", self.domain.cells)
         codes = [part.encode(column) for part, column in zip(self._parts, columns, strict=True)]
         known = np.logical_and.reduce([code < part.size for code, part in zip(codes, self._parts, strict=True)])
@@ -141,9 +154,12 @@ class _CellProbe(_Probe):
         return [(self.names, value, first, count) for value, (first, count) in self.found.items()]
 
 
-def _python_values(column: pa.Array, rows: NDArray[Any]) -> list[object]:
+def _python_values(column: Any, rows: NDArray[Any]) -> list[object]:
     """Return some values of a column; text that is not UTF-8 as the bytes that it is."""
     import pyarrow as pa
+
+    if not isinstance(column, pa.Array):
+        return values_at(column, rows)
 
     texts = (pa.string(), pa.large_string(), pa.string_view())
     value_type = column.type.value_type if pa.types.is_dictionary(column.type) else column.type

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 from dpfast._estimate_core import Fit, Options, announce, fit
 from dpfast._figures import Grouped, figures
+from dpfast._frames import TABLES, Frame, as_frame, open_stream
 from dpfast._parquet import BATCH_ROWS, ParquetSource
 from dpfast._tally import Counter, Groups, check_weights
 from dpfast.crosstab import CrossTab, fit_crosstab
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from dpfast.mechanism import Mechanism
 
 __all__ = ["estimate_table"]
+
+_WRONG: Final = f"table must be {TABLES}; or an iterable of record batches, or the path of a Parquet file"
 
 
 class Rules(Protocol):
@@ -50,7 +53,7 @@ def estimate_table(
 
     Parameters
     ----------
-    table : pyarrow.Table, RecordBatch or RecordBatchReader, iterable of record batches, or path
+    table : table of any kind that `sanitise` takes, iterable of record batches, or path
         What `sanitise` returned, or the Parquet file that it was written to.
     columns : str, or list of str
         A sanitised column of the policy, or several for a cross-tabulation.
@@ -142,39 +145,43 @@ def estimate_table(
     return estimates[0] if groups is None else Grouped(beside, dict(zip(groups.keys, estimates, strict=True)))
 
 
-def _batches(source: Any, names: tuple[str, ...], sanitised: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
+def _batches(source: Any, names: tuple[str, ...], sanitised: tuple[str, ...]) -> Iterator[pa.RecordBatch | Frame]:
     """Yield the rows of whatever holds a table."""
     import pyarrow as pa
 
     if isinstance(source, str | os.PathLike):
         with ParquetSource(source) as file:
-            _check_names(file.schema, names)
+            _check_names(file.schema.names, names)
             yield from file.batches(names, dictionaries=sanitised)
+        return
+    if (frame := as_frame(source)) is not None:
+        _check_names(frame.names, names)
+        yield frame.load(names)
         return
     batches: Iterable[pa.RecordBatch]
     if isinstance(source, pa.Table):
-        _check_names(source.schema, names)
+        _check_names(source.schema.names, names)
         batches = source.select(list(names)).to_batches(BATCH_ROWS)
-    elif isinstance(source, pa.RecordBatchReader):
-        _check_names(source.schema, names)
-        batches = source
     elif isinstance(source, pa.RecordBatch):
         batches = [source]
+    elif (reader := open_stream(source)) is not None:
+        _check_names(reader.schema.names, names)
+        batches = reader
     elif isinstance(source, Iterable):
         batches = source
     else:
-        raise ArgumentTypeError("table must be a pyarrow Table, RecordBatch or RecordBatchReader, record batches, or a path")
+        raise ArgumentTypeError(_WRONG)
     for batch in batches:
         if not isinstance(batch, pa.RecordBatch):
-            raise ArgumentTypeError("table must be a pyarrow Table, RecordBatch or RecordBatchReader, record batches, or a path")
-        _check_names(batch.schema, names)
+            raise ArgumentTypeError(_WRONG)
+        _check_names(batch.schema.names, names)
         yield batch
 
 
-def _check_names(schema: pa.Schema, names: tuple[str, ...]) -> None:
-    missing = [name for name in names if name not in schema.names]
+def _check_names(present: list[Any], names: tuple[str, ...]) -> None:
+    missing = [name for name in names if name not in present]
     if missing:
         raise PolicyError(f"the table has no column named {', '.join(map(repr, missing))}")
-    repeated = [name for name in names if schema.names.count(name) > 1]
+    repeated = [name for name in names if present.count(name) > 1]
     if repeated:
         raise PolicyError(f"the table has more than one column named {', '.join(map(repr, repeated))}")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
+from dpfast._frames import Frame
 from dpfast._policy_groups import Group, Rule
 from dpfast._schema import bare_field
-from dpfast.columns import check_arrow_type, output_arrow_type
+from dpfast.columns import adapt, check_arrow_type, output_arrow_type
 from dpfast.errors import ArgumentTypeError, PolicyError
 from dpfast.stratified import Stratified
 
@@ -17,20 +19,40 @@ if TYPE_CHECKING:
 
     from dpfast.domain import Domain
 
-__all__ = ["id_columns", "id_names", "planned_schema", "policy_digest"]
+__all__ = ["check_both", "check_names", "id_columns", "id_names", "plan_frame", "planned_schema", "policy_digest"]
 
 _DIGEST_PERSON = b"dpfast/policy/1"
+
+
+class Planned(Protocol):
+    """What of a policy is needed here."""
+
+    columns: Mapping[str, Rule]
+    groups: tuple[Group, ...]
+    unlisted: str
+
+    @property
+    def sanitised(self) -> frozenset[str]:
+        """Names of all columns that are sanitised."""
 
 
 def planned_schema(columns: Mapping[str, Rule], groups: tuple[Group, ...], unlisted: str, schema: pa.Schema) -> pa.Schema:
     """Return the schema of the sanitised table; see `dpfast.Policy.plan_schema`."""
     import pyarrow as pa
 
-    names = schema.names
-    repeated = sorted({name for name in names if names.count(name) > 1})
+    kept = set(check_names(columns, groups, unlisted, schema.names))
+    for group in groups:
+        _check_strata(group, schema)
+    domains = _domains(groups)
+    return pa.schema([_planned(field, domains.get(field.name)) for field in schema if field.name in kept])
+
+
+def check_names(columns: Mapping[str, Rule], groups: tuple[Group, ...], unlisted: str, names: list[Any]) -> list[Any]:
+    """Return the names of a table that are published, in its order, or say why the policy does not fit them."""
+    repeated = [name for name, times in Counter(names).items() if times > 1]
     if repeated:
         raise PolicyError(f"the table has more than one column named {_listed(repeated)}")
-    domains = {name: part for group in groups for name, part in zip(group.names, group.parts, strict=True)}
+    domains = _domains(groups)
     wanted = dict.fromkeys([*columns, *domains, *(group.by for group in groups if group.by is not None)])
     missing = [name for name in wanted if name not in names]
     if missing:
@@ -38,12 +60,33 @@ def planned_schema(columns: Mapping[str, Rule], groups: tuple[Group, ...], unlis
     without = [name for name in names if name not in columns and name not in domains]
     if without and unlisted == "error":
         raise PolicyError(f"the policy does not list {_listed(without)}; give each a rule, or set unlisted to 'public' or 'drop'")
-    for group in groups:
-        _check_strata(group, schema)
-    kept = [field for field in schema if field.name in domains or columns.get(field.name, unlisted) != "drop"]
+    kept = [name for name in names if name in domains or columns.get(name, unlisted) != "drop"]
     if not kept:
         raise PolicyError("the policy drops every column of the table")
-    return pa.schema([_planned(field, domains.get(field.name)) for field in kept])
+    return kept
+
+
+def _domains(groups: tuple[Group, ...]) -> dict[str, Domain]:
+    """The domain of each column that is sanitised."""
+    return {name: part for group in groups for name, part in zip(group.names, group.parts, strict=True)}
+
+
+def plan_frame(policy: Planned, frame: Frame) -> list[Any]:
+    """Return the names of the columns that stay, or say why the policy does not fit; no value is read."""
+    kept = check_names(policy.columns, policy.groups, policy.unlisted, frame.names)
+    frame.check({name: policy.columns.get(name) == "public" for name in (*policy.columns, *policy.sanitised)})
+    empty = frame.empty()
+    for group in policy.groups:
+        _plan_group(group, empty)
+    return kept
+
+
+def _plan_group(group: Group, empty: Frame) -> None:
+    for name, part in zip(group.names, group.parts, strict=True):
+        adapt(part, empty.column(name), name)
+    if isinstance(group.rule, Stratified):
+        adapt(group.rule.by_domain, empty.column(group.rule.by), group.rule.by)
+        check_both(group.rule)
 
 
 def _planned(field: pa.Field, domain: Domain | None) -> pa.Field:
@@ -59,9 +102,13 @@ def _check_strata(group: Group, schema: pa.Schema) -> None:
     rule = group.rule
     if isinstance(rule, Stratified):
         check_arrow_type(rule.by_domain, schema.field(rule.by).type, rule.by)
-        # a boolean column is the one whose other values are known before any is read
-        if rule.by_domain.kind == "bool" and rule.default is None and len({True, False} & set(rule.mechanisms)) < 2:
-            raise PolicyError(f"public column {rule.by!r} may be true or false; give both a mechanism, or a default")
+        check_both(rule)
+
+
+def check_both(rule: Stratified) -> None:
+    """Refuse strata by a boolean column that leave out one of its values: it is the type whose values are known unread."""
+    if rule.by_domain.kind == "bool" and rule.default is None and len({True, False} & set(rule.mechanisms)) < 2:
+        raise PolicyError(f"public column {rule.by!r} may be true or false; give both a mechanism, or a default")
 
 
 def id_names(sanitised: Iterable[str], ids: object, names: Iterable[str]) -> tuple[str, ...]:
@@ -78,7 +125,7 @@ def id_names(sanitised: Iterable[str], ids: object, names: Iterable[str]) -> tup
     return wanted
 
 
-def id_columns(table: pa.Table | pa.RecordBatch, names: tuple[str, ...]) -> Any:
+def id_columns(table: pa.Table | pa.RecordBatch | Frame, names: tuple[str, ...]) -> Any:
     """Return the identifiers of the rows: one column, or a tuple of columns."""
     columns = tuple(table.column(name) for name in names)
     return columns[0] if len(columns) == 1 else columns

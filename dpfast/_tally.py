@@ -130,7 +130,7 @@ class Counter:
 
         Parameters
         ----------
-        columns : sequence of ndarray, pyarrow Array or ChunkedArray
+        columns : sequence of ndarray, pyarrow Array or ChunkedArray, pandas or polars Series
             The answers, one column for each domain.
         by : sequence of columns, if there are groups
             Public columns.

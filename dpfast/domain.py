@@ -249,7 +249,7 @@ class Domain(Alphabet):
 
         Parameters
         ----------
-        column : ndarray, pyarrow Array or ChunkedArray, shape (n_rows,)
+        column : ndarray, pyarrow Array or ChunkedArray, pandas or polars Series, shape (n_rows,)
             Values of the domain; integer, text, boolean, bytes or dictionary type. Numbers for bins; for a product a tuple
             of columns, one a part.
         name : str, optional
@@ -295,13 +295,13 @@ class Domain(Alphabet):
         ----------
         codes : ndarray of unsigned integers, shape (n_rows,)
             Each below `size`.
-        like : ndarray, pyarrow Array or ChunkedArray
+        like : ndarray, pyarrow Array or ChunkedArray, pandas or polars Series
             Gives container and type; of a chunked column also the chunk lengths, where it has as many rows. Numbers for bins,
             whose labels are returned; a tuple of columns for a product.
 
         Returns
         -------
-        ndarray, pyarrow Array or ChunkedArray
+        ndarray, pyarrow Array or ChunkedArray, pandas or polars Series
             A dictionary type gets the declared domain and the narrowest index that holds it.
 
         Raises

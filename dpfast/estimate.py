@@ -220,7 +220,7 @@ def estimate_column(
 
     Parameters
     ----------
-    column : ndarray, pyarrow Array or ChunkedArray
+    column : ndarray, pyarrow Array or ChunkedArray, pandas or polars Series
         The answers.
     domain : Domain
         That of the mechanism.

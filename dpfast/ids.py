@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from dpfast.columns import CONTAINERS, plain_column
 from dpfast.columns.base import check_structure
 from dpfast.errors import ArgumentTypeError, CorruptDataError, IdError
 from dpfast.randomness import fresh_key
@@ -76,7 +77,7 @@ def prepare_ids(ids: Any, n_rows: int | None = None, *, unique: bool = True) -> 
 
     Parameters
     ----------
-    ids : ndarray, pyarrow Array or ChunkedArray, or tuple of them, shape (n_rows,)
+    ids : ndarray, pyarrow Array or ChunkedArray, pandas or polars Series, or tuple, shape (n_rows,)
         Integers, text, binary or UUID; not floats.
     n_rows : int, optional
         Rows of the column they belong to.
@@ -113,12 +114,12 @@ def prepare_ids(ids: Any, n_rows: int | None = None, *, unique: bool = True) -> 
 
 
 def _encode(ids: Any) -> IdColumn:
-    if not isinstance(ids, np.ndarray):
-        import pyarrow as pa
-
-        if isinstance(ids, (pa.Array, pa.ChunkedArray)):
-            return _encode_arrow(ids)
-        raise ArgumentTypeError(f"ids are a 1-D numpy array, a pyarrow array or a tuple of them, not {type(ids).__name__}")
+    plain = plain_column(ids)
+    if plain is None:
+        raise ArgumentTypeError(f"ids are {CONTAINERS}, or a tuple of them; not {type(ids).__name__}")
+    if not isinstance(plain, np.ndarray):
+        return _encode_arrow(plain)
+    ids = plain
     if ids.ndim != 1:
         raise ArgumentTypeError(f"ids have {ids.ndim} dimensions; identifiers have one")
     if isinstance(ids, np.ma.MaskedArray):

@@ -78,12 +78,13 @@ class Mechanism(ABC):
 
         Parameters
         ----------
-        column : ndarray, pyarrow Array or ChunkedArray, shape (n_rows,)
+        column : ndarray, pyarrow Array or ChunkedArray, pandas or polars Series, shape (n_rows,)
             Values of the domain: integers, text, booleans, bytes, or a dictionary of them. Read-only memory, memory maps and
-            slices are fine; not modified.
+            slices are fine; not modified. Anything else with ``__arrow_c_array__`` or ``__arrow_c_stream__`` is read as Arrow's.
+            The name of a Series is not taken for `column_name`.
         rng : Stream, optional
             Default: a fresh stream, new entropy for this call.
-        ids : ndarray, pyarrow array, or tuple of them, shape (n_rows,), optional
+        ids : ndarray, pyarrow array, Series, or tuple of them, shape (n_rows,), optional
             Public identifiers, unique within a table: noise becomes **permanent**, a function of key, context, column,
             mechanism, identifier and true value. Releasing unchanged rows again then costs nothing; each further distinct
             value of an identifier costs epsilon again, and that it changed is visible. Needs a keyed stream.
@@ -98,8 +99,10 @@ class Mechanism(ABC):
 
         Returns
         -------
-        ndarray, pyarrow Array or ChunkedArray, shape (n_rows,)
-            Same container and logical type; a dictionary has the declared domain, in order, with the narrowest index.
+        ndarray, pyarrow Array or ChunkedArray, pandas or polars Series, shape (n_rows,)
+            Same container and logical type; a pandas Series keeps its index and name, a polars one its name. A dictionary or
+            categorical has the declared domain, in order, with the narrowest index; a polars Categorical, whose categories
+            are those of the whole process, becomes an Enum. Answers to bins are categoricals.
 
         Raises
         ------
@@ -213,7 +216,7 @@ class Mechanism(ABC):
 
         Parameters
         ----------
-        sanitised_column : ndarray, pyarrow Array or ChunkedArray, shape (n_rows,)
+        sanitised_column : ndarray, pyarrow Array or ChunkedArray, pandas or polars Series, shape (n_rows,)
             What `sanitise` returned.
         method : {"inverse", "mle", "em"}
             "inverse": the unbiased estimator, the inverse of the matrix applied to the answered shares; entries may be

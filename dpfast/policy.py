@@ -20,12 +20,9 @@ from dpfast._policy_check import Check, check_source
 from dpfast._policy_estimate import estimate_table
 from dpfast._policy_figures import ColumnPlan
 from dpfast._policy_groups import Group
-from dpfast._policy_plan import id_columns, id_names, planned_schema
+from dpfast._policy_plan import planned_schema
+from dpfast._policy_sanitise import sanitise_table
 from dpfast._policy_toml import read_policy_file
-from dpfast._schema import bare_column
-from dpfast._threads import check_threads
-from dpfast.errors import ArgumentTypeError
-from dpfast.ids import prepare_ids
 from dpfast.randomness import Stream
 
 if TYPE_CHECKING:
@@ -141,18 +138,20 @@ class Policy(Rules):
 
     def sanitise(
         self,
-        table: pa.Table | pa.RecordBatch,
+        table: Any,
         *,
         rng: Stream | None = None,
         ids: Any = None,
         threads: int | None = None,
         ledger: Charges | None = None,
-    ) -> pa.Table | pa.RecordBatch:
+        connection: Any = None,
+    ) -> Any:
         """Sanitise a table: every row independently, every column by its rule.
 
         Parameters
         ----------
-        table : pyarrow.Table or pyarrow.RecordBatch
+        table : pyarrow Table, RecordBatch or RecordBatchReader, pandas or polars DataFrame, polars LazyFrame, or other
+            Other: a DuckDB relation, or anything with ``__arrow_c_stream__``. Not modified; read once.
         rng : Stream, optional
             Default: one fresh stream for the whole call.
         ids : str, tuple of str, or column, optional
@@ -162,18 +161,23 @@ class Policy(Rules):
             The result does not depend on it.
         ledger : Ledger, optional
             Is charged once for the whole table, before anything is drawn; a `LedgerError` if it has no room.
+        connection : DuckDB connection, optional
+            Where the answers to a DuckDB relation become one; without it they are a pyarrow.Table.
 
         Returns
         -------
-        pyarrow.Table or pyarrow.RecordBatch
-            As `table`, without the dropped columns and without any metadata. Sanitised columns are new memory, with the
-            declared domain as their dictionary if they have one. Public columns are the same memory, with all it
-            holds, unused entries of their dictionaries included.
+        the kind of `table`
+            Without the dropped columns and without any metadata. Sanitised columns are new memory, with the declared domain as
+            their dictionary or categories if they have any. Public columns are the same memory, with all it holds, unused
+            entries of their dictionaries included. A pandas index is kept, so it is public. A LazyFrame is run and gives a
+            DataFrame, other streams a pyarrow.Table. A RecordBatchReader gives one that reads as it is read, for as long as
+            `rng` lives with it; its rows are numbered over the whole stream, so that pieces equal the whole.
 
         Raises
         ------
         PolicyError, ArgumentError, ArgumentTypeError
-            If the policy does not fit; before any value is read.
+            If the policy does not fit; before any value is read. Also for a RecordBatchReader under a domain with neither
+            ``unknown="randomise"`` nor ``other=``: its stream might end in the middle.
         OutsideDomainError
             If a value lies outside a domain with ``unknown="error"``. `check` shows which.
         IdError
@@ -194,33 +198,24 @@ class Policy(Rules):
         >>> policy.sanitise(table, rng=Stream.insecure(1)).column_names
         ['smoker']
         """
-        import pyarrow as pa
+        return sanitise_table(
+            self,
+            self.plan_schema,
+            table,
+            rng=rng,
+            ids=ids,
+            threads=threads,
+            connection=connection,
+            pay=table_payment(self, ledger),
+        )
 
-        if not isinstance(table, pa.Table | pa.RecordBatch):
-            raise ArgumentTypeError("table must be a pyarrow Table or RecordBatch (see pyarrow.Table.from_pandas)")
-        pay = table_payment(self, ledger)
-        schema = self.plan_schema(table.schema)
-        check_threads(threads)
-        if isinstance(ids, str) or (isinstance(ids, tuple) and all(isinstance(part, str) for part in ids)):
-            ids = id_columns(table, id_names(self.sanitised, ids, table.schema.names))
-        ids = None if ids is None else prepare_ids(ids, table.num_rows)
-        if rng is not None and not isinstance(rng, Stream):
-            raise ArgumentTypeError(f"rng must be None or a dpfast.Stream, not {type(rng).__name__}")
-        rng = Stream() if rng is None else rng
-        pay(rng, "row" if ids is None else "id")
-        columns = {name: bare_column(table.column(name)) for name in schema.names}
-        for group in self.groups:
-            by = None if group.by is None else table.column(group.by)
-            columns |= group.sanitise(table.column, rng=rng, ids=ids, threads=threads, by=by)
-        return type(table).from_arrays(list(columns.values()), schema=schema)
-
-    def check(self, source: pa.Table | pa.RecordBatch | str | os.PathLike[str]) -> Check:
+    def check(self, source: Any) -> Check:
         """Read everything and list the values outside their domains. For the operator's eyes only.
 
         Parameters
         ----------
-        source : pyarrow.Table, pyarrow.RecordBatch or path
-            A table, or a Parquet file, which is read batch by batch.
+        source : table or path
+            A table of any kind that `sanitise` takes, or a Parquet file; a stream or file is read batch by batch.
 
         Returns
         -------
@@ -242,4 +237,4 @@ class Policy(Rules):
         >>> policy.check(pa.table({"smoker": ["no", "Yes", "Yes"]})).findings
         (('smoker', 'Yes', 1, 2),)
         """
-        return check_source(self.groups, self.plan_schema, source)
+        return check_source(self, self.plan_schema, source)

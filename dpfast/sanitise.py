@@ -146,7 +146,7 @@ class Answers:
     ----------
     domain : Domain
         That of its mechanism.
-    column : ndarray, pyarrow Array or ChunkedArray
+    column : ndarray, pyarrow Array or ChunkedArray, pandas or polars Series
         The answers.
     name : str, optional
         For error texts.

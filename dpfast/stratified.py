@@ -165,16 +165,16 @@ class Stratified:
 
         Parameters
         ----------
-        column : ndarray, pyarrow Array or ChunkedArray, shape (n_rows,)
+        column : ndarray, pyarrow Array or ChunkedArray, pandas or polars Series, shape (n_rows,)
             As for a mechanism; a tuple of columns if the domain is a product.
-        by : ndarray, pyarrow Array or ChunkedArray, shape (n_rows,)
+        by : ndarray, pyarrow Array or ChunkedArray, pandas or polars Series, shape (n_rows,)
             The public column; a value of it has a mechanism, or there is a default.
         rng, ids, column_name, threads, ledger
             As for a mechanism; a ledger is charged the worst stratum.
 
         Returns
         -------
-        ndarray, pyarrow Array or ChunkedArray, shape (n_rows,)
+        ndarray, pyarrow Array or ChunkedArray, pandas or polars Series, shape (n_rows,)
             As for a mechanism.
 
         Raises

@@ -7,7 +7,7 @@ container; a new container is a new file and a line here.
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -17,7 +17,12 @@ from dpfast.errors import ArgumentTypeError
 if TYPE_CHECKING:
     from dpfast.domain import Domain
 
-__all__ = ["ColumnAdapter", "adapt", "check_arrow_type", "output_arrow_type"]
+__all__ = ["CONTAINERS", "ColumnAdapter", "adapt", "check_arrow_type", "output_arrow_type", "plain_column"]
+
+CONTAINERS: Final = (
+    "a 1-D numpy array, a pyarrow Array or ChunkedArray, a pandas Series, a polars Series, or has __arrow_c_array__ or "
+    "__arrow_c_stream__"
+)
 
 
 def adapt(domain: Domain, column: Any, name: Any) -> ColumnAdapter:
@@ -34,11 +39,57 @@ def adapt(domain: Domain, column: Any, name: Any) -> ColumnAdapter:
         from dpfast.columns.array import adapt_array
 
         return adapt_array(domain, column, name)
-    if (pyarrow := sys.modules.get("pyarrow")) and isinstance(column, (pyarrow.Array, pyarrow.ChunkedArray)):
+    if _is_a(column, "pyarrow", "Array", "ChunkedArray"):
         from dpfast.columns.arrow import ArrowColumn
 
         return ArrowColumn(domain, column, name)
-    raise ArgumentTypeError(
-        f"a column is a 1-D numpy array or a pyarrow Array or ChunkedArray, not {type(column).__name__}; "
-        "pyarrow.array(column) makes one of most things"
-    )
+    if _is_a(column, "pandas", "Series"):
+        from dpfast.columns.frames_pandas import adapt_series
+
+        return adapt_series(domain, column, name)
+    if _is_a(column, "polars", "Series"):
+        from dpfast.columns.frames_polars import PolarsColumn
+
+        return PolarsColumn(domain, column, name)
+    if (imported := _imported(column)) is not None:
+        from dpfast.columns.arrow import ArrowColumn
+
+        return ArrowColumn(domain, imported, name)
+    table = "; a Policy takes tables" if hasattr(type(column), "columns") else ""
+    raise ArgumentTypeError(f"a column is {CONTAINERS}, not {type(column).__name__}{table}")
+
+
+def plain_column(column: Any) -> Any:
+    """Return the values of a public column as a numpy array, or as a pyarrow Array or ChunkedArray; None if it is no column."""
+    if isinstance(column, np.ndarray) or _is_a(column, "pyarrow", "Array", "ChunkedArray"):
+        return column
+    if _is_a(column, "pandas", "Series", "Index"):
+        from dpfast.columns.frames_pandas import plain_series
+
+        return plain_series(column)
+    if _is_a(column, "polars", "Series"):
+        from dpfast.columns.frames_polars import plain_series as plain_polars
+
+        return plain_polars(column)
+    return _imported(column)
+
+
+def _is_a(thing: Any, package: str, *names: str) -> bool:
+    """Whether it is of a class of a package; one that is not imported has no instances, and is not imported to ask."""
+    module = sys.modules.get(package)
+    return isinstance(thing, tuple(kind for name in names if (kind := getattr(module, name, None)) is not None))
+
+
+def _imported(column: Any) -> Any:
+    """A column of any other library, by the Arrow interface of arrays or streams; None for a table or anything else."""
+    if hasattr(type(column), "columns") or hasattr(type(column), "read_all"):  # a table, or a stream of its batches
+        return None
+    for method, make in (("__arrow_c_array__", "array"), ("__arrow_c_stream__", "chunked_array")):
+        if hasattr(type(column), method):
+            import pyarrow as pa
+
+            try:
+                return getattr(pa, make)(column)
+            except (pa.ArrowException, TypeError, ValueError):
+                return None
+    return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from contextlib import suppress
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from dpfast import _core
 from dpfast.columns.base import (
     IntegerCodes,
+    are_codes,
     arrow_values,
     check_arrow_type,
     check_structure,
@@ -34,8 +35,18 @@ __all__ = ["ArrowColumn"]
 
 MERGE_ROWS: Final = 1 << 12  # chunks below this are put together before they are looked up: one hash table for many
 TABLES_MAX: Final = 16  # tables of dictionaries that are kept: one each serves all chunks that share it
+OPEN_MAX: Final = 64  # chunks of dictionary type that are kept open, checked as a whole and not once a tile
 _SHORT = (pa.string(), pa.binary())
 _TAKEABLE = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}  # views cannot be taken from
+
+
+class _OpenChunk(NamedTuple):
+    """A chunk of dictionary type: its indices as unsigned integers, its bitmap with the bit of the first, its table."""
+
+    indices: NDArray[Any]
+    validity: NDArray[np.uint8] | None
+    offset: int
+    table: NDArray[Any]
 
 
 class ArrowColumn:
@@ -63,6 +74,7 @@ class ArrowColumn:
             self.code_type = max(self.code_type, np.dtype(f"u{width}"), key=lambda dtype: dtype.itemsize)
         self._ends = list(accumulate(len(chunk) for chunk in self.chunks))
         self._tables: dict[tuple[Any, ...], NDArray[Any]] = {}
+        self._open: dict[int, _OpenChunk] = {}
         self._latest: tuple[pa.Array, NDArray[Any]] | None = None
         self._places: NDArray[Any] | None = None
         self._integers = IntegerCodes(domain, self.code_type)
@@ -79,15 +91,20 @@ class ArrowColumn:
     def tile(self, start: int, stop: int, scratch: NDArray[Any]) -> NDArray[Any]:
         row = start
         number = bisect_right(self._ends, row)
+        if self.dictionary and start < stop <= self._ends[number]:
+            chunk = self._opened(number)
+            first = self._ends[number] - len(self.chunks[number])
+            indices = chunk.indices[start - first : stop - first]
+            if chunk.validity is None and are_codes(indices, chunk.table):
+                return indices
         waiting: list[pa.Array] = []  # short parts before `row` that are not encoded yet
         while row < stop:
             first = self._ends[number] - len(self.chunks[number])
             count = min(stop, self._ends[number]) - row
-            part = self.chunks[number].slice(row - first, count)
             if self.dictionary:
-                self._remap(part, scratch[row - start : row - start + count])
+                self._remap(number, row - first, scratch[row - start : row - start + count])
             else:
-                waiting.append(part)
+                waiting.append(self.chunks[number].slice(row - first, count))
                 if count >= MERGE_ROWS:
                     self._look_up(waiting, scratch[: row - start + count])
                     waiting = []
@@ -122,12 +139,24 @@ class ArrowColumn:
             before[end - len(part) : end] = self._codes_of(part)
             end -= len(part)
 
-    def _remap(self, part: pa.DictionaryArray, out: NDArray[Any]) -> None:
-        indices = part.indices
-        check_structure(indices)
-        unsigned = np.dtype(f"u{indices.type.bit_width // 8}")
-        table = self._table(part.dictionary)
-        _core.remap(_values(indices, unsigned), _bitmap(indices), indices.offset, table, self.null, out)
+    def _opened(self, number: int) -> _OpenChunk:
+        """A chunk, looked at once. Two threads may both open one: the same views."""
+        chunk = self._open.get(number)
+        if chunk is None:
+            indices = self.chunks[number].indices
+            check_structure(indices)
+            values = _values(indices, np.dtype(f"u{indices.type.bit_width // 8}"))
+            chunk = _OpenChunk(values, _bitmap(indices), indices.offset, self._table(self.chunks[number].dictionary))
+            if len(self._open) >= OPEN_MAX:
+                self._open = {}
+            self._open[number] = chunk
+        return chunk
+
+    def _remap(self, number: int, start: int, out: NDArray[Any]) -> None:
+        """Write the codes of some rows of a chunk."""
+        chunk = self._opened(number)
+        indices = chunk.indices[start : start + out.size]
+        _core.remap(indices, chunk.validity, chunk.offset + start, chunk.table, self.null, out)
 
     def _table(self, dictionary: pa.Array) -> NDArray[Any]:
         """Codes of the entries of a dictionary. Two threads may both build the table of one: the same table."""

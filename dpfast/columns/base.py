@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ColumnAdapter",
     "IntegerCodes",
+    "are_codes",
     "arrow_values",
     "check_arrow_type",
     "check_structure",
@@ -56,6 +57,13 @@ def code_type(largest: int) -> np.dtype[Any]:
 def clip_codes(codes: NDArray[Any], k: int) -> NDArray[Any]:
     """Codes with every one outside the domain made k; a type too narrow for k holds no such code."""
     return np.minimum(codes, codes.dtype.type(k)) if k <= np.iinfo(codes.dtype).max else codes
+
+
+def are_codes(indices: NDArray[Any], table: NDArray[Any]) -> bool:
+    """Whether every index is its own code: entries in the order of the domain, indices of one width with codes, none beyond."""
+    if indices.dtype != table.dtype or not indices.size or not table.size or int(table[-1]) != table.size - 1:
+        return False
+    return int(indices.max()) < table.size and bool((table == np.arange(table.size)).all())
 
 
 class IntegerCodes:

@@ -223,7 +223,35 @@ static void test_remap_width(size_t index_width, size_t code_width) {
     free(table);
 }
 
+/* One-byte indices without a bitmap have a loop of their own: every index, tables of any length, one missing entry at any row. */
+static void test_remap_bytes(size_t code_width) {
+    uint8_t *const table = room(256, code_width), *const indices = room(300, 1), *const out = room(300, code_width);
+    for (size_t i = 0; i < 256; ++i) {
+        const uint32_t code = (uint32_t)(255 - i);
+        memcpy(table + i * code_width, &code, code_width);
+    }
+    for (size_t n_table = 1; n_table <= 256; n_table += 51) {
+        for (size_t n = 0; n < 20; ++n) {
+            for (size_t broken = 0; broken <= n; ++broken) { /* broken == n: none */
+                for (size_t i = 0; i < n; ++i) indices[i] = (uint8_t)(i == broken ? n_table : (n_table - 1 - i % n_table));
+                const int missing = broken < n && n_table < 256;
+                CHECK(dpf_remap(indices, 1, NULL, 0, table, code_width, n_table, 9, out, n) == (missing ? DPF_ECORRUPT : DPF_OK));
+                for (size_t i = 0; i < n; ++i) {
+                    uint32_t code = 0;
+                    memcpy(&code, out + i * code_width, code_width);
+                    CHECK(code == (missing && i == broken ? 9u : 255u - indices[i]));
+                }
+            }
+        }
+    }
+    for (size_t i = 0; i < 300; ++i) indices[i] = (uint8_t)i;
+    CHECK(dpf_remap(indices, 1, NULL, 0, table, code_width, 256, 9, out, 300) == DPF_OK);
+    for (size_t i = 0; i < 300; ++i) CHECK(out[i * code_width] == 255 - indices[i]);
+    free(table), free(indices), free(out);
+}
+
 static void test_remap(void) {
+    for (size_t code_width = 1; code_width <= 4; code_width *= 2) test_remap_bytes(code_width);
     for (size_t index_width = 1; index_width <= 8; index_width *= 2)
         for (size_t code_width = 1; code_width <= 4; code_width *= 2) test_remap_width(index_width, code_width);
     printf("remap\n");

@@ -343,8 +343,9 @@ def test_wrong_ids_are_refused(policy: Policy, table: pa.Table, key: bytes) -> N
 
 
 def test_other_containers_are_refused(policy: Policy, table: pa.Table) -> None:
-    with pytest.raises(ArgumentTypeError, match="from_pandas"):
-        policy.sanitise(table.to_pandas())
+    for other in ([table], table.to_pydict(), "table.parquet", None, table.column("sex")):
+        with pytest.raises(ArgumentTypeError, match="a pandas DataFrame, a polars DataFrame or LazyFrame, a DuckDB relation, or"):
+            policy.sanitise(other)
 
 
 def test_a_value_outside_is_an_error_that_does_not_show_it() -> None:

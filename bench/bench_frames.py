@@ -80,4 +80,5 @@ def test_frames_ratios() -> None:
     save("frames", rows)
     for kind in (kind for kind in columns if not kind.startswith("polars")):
         assert times[kind] - base <= reach
-    assert times["polars Enum"] - base <= reach + times["polars gather alone"]
+    # its pass runs on the threads of polars, so a busy machine slows it by more than the rest
+    assert times["polars Enum"] - base <= reach + 1.5 * times["polars gather alone"]

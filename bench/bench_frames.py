@@ -8,8 +8,8 @@ Answers are compared with those of a numpy column of the same values.
 
 The wish is 3 ms. Measured on a quiet machine, whose kernel takes 3.6 ms: pyarrow 2.7 to 3.0, pandas 3.7 to 3.9, for one pass that
 looks up the indices (and for pandas moves them up by one, as -1 is its null), and less than those where the dictionary has the
-order of the domain. polars takes physical numbers of an enumeration by no public and stable way without a pass of its own that checks
-or gathers them, and that pass alone costs more; it is measured here beside ours. A polars Categorical is exported first.
+order of the domain. polars takes physical numbers of an enumeration by no public and stable way without a pass of its own that
+checks or gathers them, and that pass alone costs more; it is measured here beside ours. A polars Categorical is exported first.
 """
 
 from __future__ import annotations

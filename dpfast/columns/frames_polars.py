@@ -34,7 +34,12 @@ def plain_series(series: pl.Series) -> pa.ChunkedArray:
         raise ArgumentTypeError(
             f"a polars column of type {series.dtype} is none of text, integers, booleans, bytes or categories"
         )
-    return pa.chunked_array(series)
+    return _exported(series)
+
+
+def _exported(series: pl.Series) -> pa.ChunkedArray:
+    """The memory of a Series, chunk by chunk; by way of a frame, as polars 1.30 states a wrong type for categories alone."""
+    return pa.table(series.to_frame()).column(0)
 
 
 class PolarsColumn:
@@ -47,7 +52,7 @@ class PolarsColumn:
         self.n_rows = len(series)
         self._name = series.name
         self._type = series.dtype
-        self._inner = ArrowColumn(domain, pa.chunked_array(series), name)
+        self._inner = ArrowColumn(domain, _exported(series), name)
         self.code_type = self._inner.code_type
 
     def tile(self, start: int, stop: int, scratch: NDArray[Any]) -> NDArray[Any]:

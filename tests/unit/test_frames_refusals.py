@@ -67,7 +67,8 @@ def test_widths_of_the_index(k: int, null: bool, key: bytes) -> None:
     assert answers.cat.codes.dtype == pd.Categorical([], categories=names).codes.dtype  # the narrowest that pandas has for it
     enum = answer(domain, pl.Series(rows, dtype=pl.Enum(names[::-1])), key)
     assert enum.to_list() == expected
-    assert enum.to_physical().dtype == (pl.UInt8 if k <= 255 else pl.UInt16)
+    if int(pl.__version__.split(".")[0]) >= 2:  # before, the index always had 32 bits
+        assert enum.to_physical().dtype == (pl.UInt8 if k <= 255 else pl.UInt16)
 
 
 @pytest.mark.parametrize("code", [2, 99, 127, -2, -128])
@@ -83,8 +84,8 @@ def test_a_polars_categorical_does_not_tell_what_the_process_has_seen(key: bytes
     answers = answer(Domain(["b", "a"]), pl.Series(["a", "b"], dtype=pl.Categorical), key)
     assert answers.dtype == pl.Enum(["b", "a"])
     assert "canary" in other.to_list()[0]
-    assert "canary" not in repr(pa.table({"c": pa.chunked_array(answers)}).to_pydict())
-    assert pa.chunked_array(answers).chunk(0).dictionary.to_pylist() == ["b", "a"]
+    assert "canary" not in repr(pa.table(answers.to_frame()).schema)
+    assert pa.table(answers.to_frame()).column(0).chunk(0).dictionary.to_pylist() == ["b", "a"]
 
 
 @pytest.mark.parametrize(
@@ -101,7 +102,7 @@ def test_a_polars_categorical_does_not_tell_what_the_process_has_seen(key: bytes
         ([1, -2], pd.Series([1], dtype="uint8").astype("category"), "categories of dtype uint8, which cannot hold"),
         (range(300), pd.Series([1], dtype="uint8").astype("category"), "categories of dtype uint8, which cannot hold"),
         (TEXT, pd.Series([1], dtype="category"), "categories of dtype int64, which do not fit a domain of text"),
-        ([1, 2], pd.Series(["a"], dtype="category"), "do not fit a domain of int"),
+        ([1, 2], pd.Series(["a"], dtype="string").astype("category"), "do not fit a domain of int"),
         ([1, 2], pd.Series([1.0], dtype="category"), "do not fit a domain of int"),
         (TEXT, pd.Series(pd.to_datetime(["2020-01-01"])), "datetime64"),
         (TEXT, pd.Series(pd.to_datetime(["2020-01-01"])).astype("category"), "datetime64"),

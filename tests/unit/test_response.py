@@ -89,7 +89,7 @@ def test_privacy_parameters_are_named() -> None:
         (range(3), np.array([-1]), OutsideDomainError),
         (range(3), np.array([1.0]), ArgumentTypeError),
         (range(3), [1, 2], ArgumentTypeError),
-        (range(3), pd.Series([1, 2]), ArgumentTypeError),
+        (range(3), pd.Series([1.0, 2.0]), ArgumentTypeError),
         (range(3), None, ArgumentTypeError),
         (range(3), pa.table({"a": [1]}), ArgumentTypeError),
         (range(3), pa.scalar(1), ArgumentTypeError),

@@ -239,7 +239,7 @@ def test_any_byte_of_a_boolean_is_true_or_false() -> None:
         (range(2), np.array([True]), "dtype bool"),
         ([False, True], np.array([0, 1]), "dtype int64"),
         (["a"], np.array([b"a"]), r"dtype bytes"),
-        ([b"a"], np.array(["a"]), "dtype <U1"),
+        ([b"a"], np.array(["a"]), "dtype str"),
         *((["a"], np.array(["a"], dtype()), "StringDType") for dtype in [getattr(np.dtypes, "StringDType", None)] if dtype),
         (range(2), np.array(["2026-01-01"], "M8[D]"), "datetime64"),
         (range(2), np.array([1j]), "complex"),

@@ -63,7 +63,7 @@ def test_memory_does_not_grow_with_the_length_of_public_text(tmp_path: Path, sha
     del table, column
     done = subprocess.run([sys.executable, "-c", PEAK], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.stderr == ""
-    assert int(done.stdout) < 230
+    assert int(done.stdout) < 280  # reading it whole takes 600 and more
     footer = pq.read_metadata(tmp_path / "out.parquet")
     assert footer.num_rows == rows
     longest = max(footer.row_group(group).num_rows for group in range(footer.num_row_groups))

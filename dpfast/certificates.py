@@ -18,6 +18,7 @@ from dpfast._rounding import integer
 from dpfast.errors import ArgumentTypeError, CertificateError, DpfastError
 from dpfast.hockey_stick import table_delta, table_epsilon
 from dpfast.integer_table import IntegerTable
+from dpfast.matrix import table_digest
 from dpfast.mechanism import Mechanism
 from dpfast.privacy import (
     Privacy,
@@ -183,7 +184,7 @@ def _mechanism(certificate: Mapping[str, Any], mechanism: Any) -> _Part:
         _keys(certificate, MECHANISM_KEYS | {"epsilon", "threshold"})
         part, delta_at = _response(certificate)
     elif kind in MATRICES:
-        _keys(certificate, MECHANISM_KEYS | {"digest"} | ({"epsilon"} if kind != "matrix" else set()), {"table"})
+        _keys(certificate, MECHANISM_KEYS | {"digest", "rule"} | ({"epsilon"} if kind != "matrix" else set()), {"table"})
         part, delta_at = _matrix(certificate, mechanism)
     else:
         raise CertificateError("the kind of a mechanism is not known to this version")
@@ -243,7 +244,10 @@ def _matrix(certificate: Mapping[str, Any], mechanism: Any) -> tuple[_Part, Call
     k = integer(certificate["k"], "k", minimum=1)
     unknown = certificate["unknown"] == "randomise"
     if "table" in certificate:
-        table = IntegerTable.from_bytes(_bytes(certificate["table"]), k, unknown=unknown)
+        data = _bytes(certificate["table"])
+        table = IntegerTable.from_bytes(data, k, unknown=unknown)
+        digest = table_digest(certificate["kind"], bytes.fromhex(certificate["domain"]), data, certificate["rule"])
+        _same(certificate["digest"], digest.hex(), "digest")
     elif mechanism is None:
         raise CertificateError("a matrix of more than 256 categories is not written out; give mechanism= to check it")
     else:

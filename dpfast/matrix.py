@@ -26,10 +26,19 @@ if TYPE_CHECKING:
 
     from dpfast._core import MatrixLaw
 
-__all__ = ["MatrixResponse", "TableMechanism"]
+__all__ = ["MatrixResponse", "TableMechanism", "table_digest"]
 
 CERTIFICATE_FORMAT: Final = 1
 WRITTEN_MAX: Final = 256  # the largest k whose table a certificate holds
+
+
+def table_digest(kind: str, domain: bytes, table: bytes, rule: str) -> bytes:
+    """Return the digest of a mechanism that is a table: each field preceded by its length."""
+    state = hashlib.blake2b(digest_size=32, person=b"dpfast/mech/1")
+    for part in (kind.encode(), domain, table, rule.encode()):
+        state.update(len(part).to_bytes(8, "little"))
+        state.update(part)
+    return state.digest()
 
 
 class TableMechanism(Mechanism):
@@ -74,12 +83,7 @@ class TableMechanism(Mechanism):
     def digest(self) -> bytes:
         """32 bytes that identify kind, domain, table and the rule for values outside the domain."""
         table = self.integer_table.to_bytes(unknown=self._accepts_unknown)
-        fields = (self.kind.encode(), self.domain.digest, table, self.domain.rule.encode())
-        state = hashlib.blake2b(digest_size=32, person=b"dpfast/mech/1")
-        for part in fields:
-            state.update(len(part).to_bytes(8, "little"))
-            state.update(part)
-        return state.digest()
+        return table_digest(self.kind, self.domain.digest, table, self.domain.rule)
 
     @cached_property
     def channel(self) -> MatrixChannel:
@@ -290,6 +294,7 @@ class TableMechanism(Mechanism):
             "delta": self.delta.hex(),
             "k": domain.size,
             "domain": domain.digest.hex(),
+            "rule": domain.rule,
             "digest": self.digest.hex(),
             "realised_epsilon": self.epsilon_at(self.delta).hex(),
             "realised_delta": (self.delta_at(self.epsilon) if asked else self.delta).hex(),

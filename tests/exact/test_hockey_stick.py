@@ -120,7 +120,7 @@ def test_sufficient_sets_decide_delta() -> None:
     assert alone_is_too_little > 20
 
 
-@pytest.mark.parametrize(("n", "m"), [(1, 1), (1, 3), (2, 1), (2, 2), (2, 3), (3, 1), (3, 2)])
+@pytest.mark.parametrize(("n", "m"), [(1, 1), (1, 3), (2, 1), (2, 2), (2, 3), (3, 1), (3, 2), (3, 3)])
 def test_theorems_2_to_4_by_enumeration(n: int, m: int) -> None:
     """Sanitising rows independently by the Hamming exponential mechanism, as a mechanism on D^n.
 

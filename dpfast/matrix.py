@@ -319,7 +319,8 @@ class MatrixResponse(TableMechanism):
         The public alphabet, k categories, at most 4096.
     matrix : array_like, shape (k, k)
         Probability of each answer (column) for each true category (row). Rows sum to 1 within 1e-12 and are divided by their sum.
-        It is public. Zeros stay zeros: they are legal, and make epsilon infinite unless the whole column is zero.
+        It is public. Zeros stay zeros: they are legal, and make epsilon infinite unless the whole column is zero or rounds to
+        no word.
 
     Raises
     ------

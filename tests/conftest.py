@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +15,9 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def pytest_configure() -> None:
+    # A shell starts what runs in the background with interrupts ignored, and every process below inherits that.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     # `make test` says here which build it means, so that tests of a sanitised build never run on another one.
     meant = os.environ.get("DPFAST_TESTED_BUILD")
     if meant and not Path(_core.__file__).resolve().is_relative_to(Path(meant).resolve()):

@@ -156,15 +156,15 @@ MUTANTS = [
     Mutant(
         "rows not counted",
         "dpfast/randomness.py",
-        "self._rows[subkey] = first + n_rows",
+        "self._rows[subkey] = first + int(n)",
         "self._rows[subkey] = first",
         "tests/parity/test_parity.py",
     ),
     Mutant(
         "two columns share noise",
         "dpfast/randomness.py",
-        "_field(_column_bytes(column))",
-        '_field(b"")',
+        "field(column_bytes(column)) + field(digest)",
+        'field(b"") + field(digest)',
         "tests/parity/test_golden.py",
     ),
     Mutant(
@@ -310,8 +310,8 @@ MUTANTS = [
     Mutant(
         "losses near the threshold taken as ordered",
         "dpfast/_exact_composition.py",
-        "q * ((1 << _UNIT) - slack)",
-        "q * (1 << _UNIT)",
+        "<< _UNIT, q * ((1 << _UNIT) - slack)",
+        "<< _UNIT, q * (1 << _UNIT)",
         f"{COMPOSITION}::test_bounds_hold_where_losses_are_off",
     ),
     Mutant(
@@ -359,8 +359,8 @@ MUTANTS = [
     Mutant(
         "a seed makes releases free",
         "dpfast/randomness.py",
-        '        if self.kind != "keyed":\n            return _entropy()',
-        '        if self.kind == "fresh":\n            return _entropy()',
+        '        if self.kind != "keyed":\n            return fresh_key()',
+        '        if self.kind == "fresh":\n            return fresh_key()',
         "tests/unit/test_ledger.py",
     ),
     Mutant(

@@ -127,13 +127,13 @@ def table_delta(table: IntegerTable, epsilon: float, *, unknown: bool) -> float:
     Returns
     -------
     float
-        Exact where at most 64 pairs come near the largest, else at most 2^-45 above.
+        0 from the pure epsilon on. Exact where at most 64 pairs come near the largest, else at most 2^-45 above.
 
     Notes
     -----
     **Cost.** O(k^3) products of doubles: 3 s at k = 1000.
     """
-    if epsilon >= LARGEST_EPSILON and not _has_zero_ratio(table, unknown=unknown):
+    if epsilon >= _pure_epsilon(table, unknown=unknown):
         return 0.0
     return _worst(table, epsilon, unknown=unknown)[0]
 
@@ -156,15 +156,17 @@ def table_epsilon(table: IntegerTable, delta: float, *, unknown: bool) -> float:
 
     Notes
     -----
-    At delta = 0 the greatest ratio within a column. Otherwise: at the current epsilon find the pair of rows with the greatest
-    excess; if that is at most delta, done; else go on with the epsilon of that pair. Every step ends at or below the answer and
-    the last is checked for all pairs.
+    At delta = 0 the greatest ratio within a column, the pure epsilon, which is enough for every delta. Otherwise: at the current
+    epsilon find the pair of rows with the greatest excess; if that is at most delta, done; else go on with the epsilon of that
+    pair. The last step is checked for all pairs; where it cannot be, as delta is below what doubles tell apart, the pure epsilon
+    is the answer.
     **Cost.** O(k^2) at delta = 0, else a few times that of `table_delta`.
     """
+    pure = _pure_epsilon(table, unknown=unknown)
     if delta == 0.0:
-        return _pure_epsilon(table, unknown=unknown)
+        return pure
     epsilon, roundings = 0.0, 2.0**-46
-    while True:
+    while epsilon < min(pure, LARGEST_EPSILON):
         worst, (i, j) = _worst(table, epsilon, unknown=unknown)
         if worst <= delta:
             return epsilon
@@ -176,6 +178,7 @@ def table_epsilon(table: IntegerTable, delta: float, *, unknown: bool) -> float:
             epsilon = needed
         else:
             epsilon, roundings = epsilon + max(epsilon, 1.0) * roundings, 2 * roundings
+    return pure
 
 
 def _pure_epsilon(table: IntegerTable, *, unknown: bool) -> float:
@@ -191,11 +194,6 @@ def _pure_epsilon(table: IntegerTable, *, unknown: bool) -> float:
         if max(column):
             best = max(best, Fraction(max(column), min(column)))
     return log_above(best.numerator, best.denominator) if best > 1 else 0.0
-
-
-def _has_zero_ratio(table: IntegerTable, *, unknown: bool) -> bool:
-    rows = table.floats(unknown=unknown)
-    return bool(((rows.min(axis=0) == 0) & (rows.max(axis=0) > 0)).any())
 
 
 def _worst(table: IntegerTable, epsilon: float, *, unknown: bool) -> tuple[float, tuple[int, int]]:

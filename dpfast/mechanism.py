@@ -119,7 +119,7 @@ class Mechanism(ABC):
         **Privacy guarantee.** One release is (epsilon, delta)-private, as the mechanism states, for neighbours that differ in
         one row (``replace_one``); the number of rows is public. Every call spends anew, except under ids as said.
         **Exactness.** The law is the integer table of the mechanism, whatever the processor, the threads or the pieces.
-        **Cost.** O(n_rows); about 0.7 ns a row for uint8 codes on one thread, a good third of it AES-256.
+        **Cost.** O(n_rows); about 0.5 ns a row for uint8 codes on one thread, a good third of it AES-256.
 
         Examples
         --------

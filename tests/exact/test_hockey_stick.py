@@ -82,6 +82,22 @@ def test_many_equal_pairs_are_bounded_from_above() -> None:
     assert table_delta(table, epsilon - 1e-9, unknown=False) > 0.1
 
 
+def test_a_delta_below_what_doubles_tell_apart_ends() -> None:
+    """More equal pairs than are settled one by one: their bound never falls to such a delta, and pure epsilon is the answer."""
+    k = 12
+    apart = np.abs(np.subtract.outer(np.arange(k), np.arange(k)))
+    smooth = np.exp(-0.2 * np.minimum(apart, k - apart))
+    banded = np.where(smooth > 0.5, smooth, 0.0)
+    for matrix, pure in ((smooth, 1.2), (banded, math.inf)):
+        table = realise(stochastic(matrix / matrix.sum(axis=1, keepdims=True), k))
+        for unknown in (False, True):
+            assert table_epsilon(table, 0.0, unknown=unknown) == pytest.approx(pure)
+            assert table_epsilon(table, 1e-18, unknown=unknown) == table_epsilon(table, 0.0, unknown=unknown)
+            if pure < math.inf:
+                assert table_delta(table, table_epsilon(table, 0.0, unknown=unknown), unknown=unknown) == 0.0
+                assert table_delta(table, 0.9 * pure, unknown=unknown) > 0.0
+
+
 def test_the_row_of_unknown_values_counts() -> None:
     table = IntegerTable(np.array([[1 << 63, 1 << 63], [1 << 63, 1 << 63]], np.uint64), np.array([1 << 62, 3 << 62], np.uint64))
     assert table_epsilon(table, 0.0, unknown=False) == 0.0

@@ -9,12 +9,12 @@ from typing import Any
 from dpfast._policy_groups import Group, Rule, Sanitiser
 from dpfast._rounding import float_below
 from dpfast.composition import compose
+from dpfast.integer_mechanism import CERTIFICATE_FORMAT
 from dpfast.privacy import Privacy, sum_up, times_up
 from dpfast.stratified import Stratified
 
 __all__ = ["asked_delta", "certificate", "composed", "described", "realised_privacy", "row_privacy"]
 
-CERTIFICATE_FORMAT = 1
 PARTS_MAX = 10_000  # of a composition that is worked out; beyond, epsilons are added
 
 

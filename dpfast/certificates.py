@@ -17,6 +17,7 @@ from dpfast._policy_totals import composed
 from dpfast._rounding import integer
 from dpfast.errors import ArgumentTypeError, CertificateError, DpfastError
 from dpfast.hockey_stick import table_delta, table_epsilon
+from dpfast.integer_mechanism import CERTIFICATE_FORMAT
 from dpfast.integer_table import IntegerTable
 from dpfast.matrix import table_digest
 from dpfast.mechanism import Mechanism
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 
 __all__ = ["read_certificate", "verify"]
 
-FORMAT: Final = 1
 DIGEST_BYTES: Final = 32
 MATRICES: Final = ("matrix", "exponential", "optimal")
 MECHANISM_KEYS: Final = frozenset(
@@ -146,7 +146,7 @@ def read_certificate(file: ParquetSource) -> dict[str, Any]:
 
 def _policy(certificate: Mapping[str, Any], mechanism: object, allow_insecure: bool) -> Privacy:
     _keys(certificate, POLICY_KEYS, FILE_KEYS)
-    _same(certificate["format"], FORMAT, "format")
+    _same(certificate["format"], CERTIFICATE_FORMAT, "format")
     _same(certificate["neighbours"], "replace_one", "neighbours")
     _same(certificate["unit"], "row", "unit")
     _texts([*certificate["columns"]], "columns")
@@ -188,7 +188,7 @@ def _mechanism(certificate: Mapping[str, Any], mechanism: Any) -> _Part:
         part, delta_at = _matrix(certificate, mechanism)
     else:
         raise CertificateError("the kind of a mechanism is not known to this version")
-    _same(certificate["format"], FORMAT, "format")
+    _same(certificate["format"], CERTIFICATE_FORMAT, "format")
     _same(certificate["neighbours"], "replace_one", "neighbours")
     _same(certificate["unit"], "row", "unit")
     _check_domain(certificate)

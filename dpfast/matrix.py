@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from dpfast._rounding import integer
 from dpfast.channel import MatrixChannel
 from dpfast.domain import Domain
-from dpfast.errors import ArgumentError
-from dpfast.hockey_stick import SufficientSet, pair_losses, pair_sets, table_delta, table_epsilon
+from dpfast.hockey_stick import table_delta, table_epsilon
+from dpfast.integer_mechanism import IntegerMechanism
 from dpfast.integer_table import WORD_RANGE, IntegerTable, realise, stochastic
-from dpfast.mechanism import Mechanism, expected_rows
+from dpfast.mechanism import expected_rows
 from dpfast.privacy import check_delta, check_epsilon
-from dpfast.randomness import STREAM_VERSION
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -28,7 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["MatrixResponse", "TableMechanism", "table_digest"]
 
-CERTIFICATE_FORMAT: Final = 1
 WRITTEN_MAX: Final = 256  # the largest k whose table a certificate holds
 
 
@@ -41,7 +38,7 @@ def table_digest(kind: str, domain: bytes, table: bytes, rule: str) -> bytes:
     return state.digest()
 
 
-class TableMechanism(Mechanism):
+class TableMechanism(IntegerMechanism):
     """A mechanism that is an integer table. Its figures come from the table and from nothing else.
 
     Attributes
@@ -184,67 +181,8 @@ class TableMechanism(Mechanism):
             self._deltas[epsilon] = min(realised, self.delta) if self._asked(epsilon, math.inf) else realised
         return self._deltas[epsilon]
 
-    def privacy_loss(self, i: int, j: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return what an answer says for category code i against j: the losses ln(P[i, x]/P[j, x]) and their probabilities.
-
-        Parameters
-        ----------
-        i, j : int
-            Codes of true categories; k stands for a value outside the domain where these are randomised.
-
-        Returns
-        -------
-        losses : array of float64, ascending, equal losses merged; infinite where j cannot give the answer
-        probabilities : array of float64, under i
-
-        Raises
-        ------
-        ArgumentTypeError, ArgumentError
-
-        Examples
-        --------
-        >>> losses, probabilities = MatrixResponse(["a", "b"], [[0.75, 0.25], [0.25, 0.75]]).privacy_loss(0, 1)
-        >>> losses.round(3).tolist(), probabilities.tolist()
-        ([-1.099, 1.099], [0.25, 0.75])
-        """
-        return pair_losses(*self._rows(i, j))
-
-    def sufficient_sets(self, i: int, j: int) -> list[SufficientSet]:
-        """Return the sets of answers that decide privacy between category codes i and j: Theorems 2 and 3 of [1]_.
-
-        Parameters
-        ----------
-        i, j : int
-            Codes of true categories; k stands for a value outside the domain where these are randomised.
-
-        Returns
-        -------
-        list of SufficientSet
-            The answers more likely under i, parted by loss, ascending. At delta = 0 it is enough to check each; at
-            delta > 0 their excesses add up: sum_s (1 - e^(epsilon - loss_s))+ P_i(s) <= delta.
-
-        Raises
-        ------
-        ArgumentTypeError, ArgumentError
-
-        References
-        ----------
-        .. [1] N. Holohan, D. Leith, O. Mason, "Differentially private response mechanisms on categorical data",
-           arXiv 1505.07254.
-
-        Examples
-        --------
-        >>> MatrixResponse(["a", "b"], [[0.75, 0.25], [0.25, 0.75]]).sufficient_sets(0, 1)[0].codes
-        (0,)
-        """
-        return pair_sets(*self._rows(i, j))
-
-    def _rows(self, i: int, j: int) -> tuple[list[int], list[int]]:
-        count = self.domain.size + self._accepts_unknown
-        codes = [integer(code, name, minimum=0) for code, name in ((i, "i"), (j, "j"))]
-        if max(codes) >= count:
-            raise ArgumentError(f"i and j are codes of categories, 0 to {count - 1}")
-        return self.integer_table.integers(codes[0]), self.integer_table.integers(codes[1])
+    def _row(self, code: int) -> list[int]:
+        return self.integer_table.integers(code)
 
     def expected_changes(self, n_rows: int) -> float:
         """Return the largest expected number of rows whose category changes, over all data of `n_rows` rows.
@@ -285,27 +223,15 @@ class TableMechanism(Mechanism):
         >>> MatrixResponse(["a", "b"], [[0.75, 0.25], [0.25, 0.75]]).certificate()["kind"]
         'matrix'
         """
-        domain = self.domain
-        asked = {"epsilon": self.epsilon.hex()} if hasattr(self, "epsilon") else {}
-        certificate: dict[str, Any] = {
-            "format": CERTIFICATE_FORMAT,
-            "kind": self.kind,
-            **asked,
-            "delta": self.delta.hex(),
-            "k": domain.size,
-            "domain": domain.digest.hex(),
-            "rule": domain.rule,
-            "digest": self.digest.hex(),
-            "realised_epsilon": self.epsilon_at(self.delta).hex(),
-            "realised_delta": (self.delta_at(self.epsilon) if asked else self.delta).hex(),
-            "neighbours": "replace_one",
-            "unit": "row",
-            "null": domain.null_code is not None,
-            "unknown": domain.unknown,
-            "other": domain.other_code,
-            "stream_version": STREAM_VERSION,
-        }
-        if domain.size <= WRITTEN_MAX:
+        asked = hasattr(self, "epsilon")
+        certificate = self._stated(
+            rule=self.domain.rule,
+            digest=self.digest.hex(),
+            realised_delta=(self.delta_at(self.epsilon) if asked else self.delta).hex(),
+        )
+        if asked:
+            certificate["epsilon"] = self.epsilon.hex()
+        if self.domain.size <= WRITTEN_MAX:
             certificate["table"] = base64.b64encode(self.integer_table.to_bytes(unknown=self._accepts_unknown)).decode("ascii")
         return certificate
 

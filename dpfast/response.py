@@ -22,12 +22,11 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from dpfast import _core
-from dpfast._rounding import integer
 from dpfast.channel import SymmetricChannel
 from dpfast.domain import Domain
 from dpfast.errors import ArgumentError
-from dpfast.hockey_stick import SufficientSet, pair_losses, pair_sets
-from dpfast.mechanism import Mechanism, expected_rows
+from dpfast.integer_mechanism import IntegerMechanism
+from dpfast.mechanism import expected_rows
 from dpfast.privacy import (
     WORD_RANGE,
     check_delta,
@@ -37,18 +36,16 @@ from dpfast.privacy import (
     response_is_uniform,
     response_threshold,
 )
-from dpfast.randomness import STREAM_VERSION
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["RandomisedResponse"]
 
-CERTIFICATE_FORMAT: Final = 1
 TABLE_MAX: Final = 4096  # the largest k whose table is written out
 
 
-class RandomisedResponse(Mechanism):
+class RandomisedResponse(IntegerMechanism):
     """Answer each row truthfully or with a category drawn uniformly: k-ary randomised response, the optimal parent.
 
     Parameters
@@ -101,7 +98,7 @@ class RandomisedResponse(Mechanism):
     True
     """
 
-    kind: Final = "randomised_response"
+    kind = "randomised_response"
 
     def __init__(self, domain: Any, *, epsilon: float, delta: float = 0.0) -> None:
         self.epsilon = check_epsilon(epsilon)
@@ -221,66 +218,13 @@ class RandomisedResponse(Mechanism):
         realised = response_delta(self.domain.size, self.threshold, epsilon)
         return min(realised, self.delta) if epsilon >= self.epsilon else realised
 
-    def privacy_loss(self, i: int, j: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return what an answer says for category code i against j: the losses ln(P[i, x]/P[j, x]) and their probabilities.
-
-        Parameters
-        ----------
-        i, j : int
-            Codes of true categories; k stands for a value outside the domain where these are randomised.
-
-        Returns
-        -------
-        losses : array of float64, ascending; infinite where j cannot give the answer
-        probabilities : array of float64, under i
-
-        Raises
-        ------
-        ArgumentTypeError, ArgumentError
-
-        Examples
-        --------
-        >>> losses, probabilities = RandomisedResponse([False, True], epsilon=1.0).privacy_loss(0, 1)
-        >>> losses.round(3).tolist(), probabilities.round(3).tolist()
-        ([-1.0, 1.0], [0.269, 0.731])
-        """
-        return pair_losses(*self._answers(i, j))
-
-    def sufficient_sets(self, i: int, j: int) -> list[SufficientSet]:
-        """Return the sets of answers that decide privacy between category codes i and j: here the answer i alone, or none.
-
-        Parameters
-        ----------
-        i, j : int
-            Codes of true categories; k stands for a value outside the domain where these are randomised.
-
-        Returns
-        -------
-        list of SufficientSet
-            Answers more likely under i, parted by loss, ascending.
-
-        Raises
-        ------
-        ArgumentTypeError, ArgumentError
-
-        Examples
-        --------
-        >>> RandomisedResponse(["a", "b", "c"], epsilon=1.0).sufficient_sets(1, 2)[0].codes
-        (1,)
-        """
-        return pair_sets(*self._answers(i, j))
-
-    def _answers(self, i: int, j: int) -> tuple[list[int], list[int]]:
-        """Rows i and j of the table."""
-        k = self.domain.size
-        codes = [integer(code, name, minimum=0) for code, name in ((i, "i"), (j, "j"))]
-        last = k if self.domain.unknown == "randomise" else k - 1
-        if max(codes) > last:
-            raise ArgumentError(f"i and j are codes of categories, 0 to {last}")
+    def _row(self, code: int) -> list[int]:
         rows = self.table  # refuses a k for which rows are not written out
-        share, wide = divmod(WORD_RANGE, k)
-        first, second = ([share + (x < wide) for x in range(k)] if code == k else rows[code].tolist() for code in codes)
-        return first, second
+        if code < self.domain.size:
+            row: list[int] = rows[code].tolist()
+            return row
+        share, wide = divmod(WORD_RANGE, self.domain.size)
+        return [share + (x < wide) for x in range(self.domain.size)]
 
     def expected_changes(self, n_rows: int) -> float:
         """Return the expected number of rows whose category changes, n (k-1) p: the least possible at this privacy.
@@ -324,24 +268,9 @@ class RandomisedResponse(Mechanism):
         >>> RandomisedResponse(range(2), epsilon=1.0).certificate()["threshold"]
         4961093570831980854
         """
-        domain = self.domain
-        return {
-            "format": CERTIFICATE_FORMAT,
-            "kind": self.kind,
-            "epsilon": self.epsilon.hex(),
-            "delta": self.delta.hex(),
-            "k": domain.size,
-            "domain": domain.digest.hex(),
-            "threshold": self.threshold,
-            "realised_epsilon": self.epsilon_at(self.delta).hex(),
-            "realised_delta": self.delta_at(self.epsilon).hex(),
-            "neighbours": "replace_one",
-            "unit": "row",
-            "null": domain.null_code is not None,
-            "unknown": domain.unknown,
-            "other": domain.other_code,
-            "stream_version": STREAM_VERSION,
-        }
+        return self._stated(
+            epsilon=self.epsilon.hex(), threshold=self.threshold, realised_delta=self.delta_at(self.epsilon).hex()
+        )
 
     def __repr__(self) -> str:
         delta = f", delta={self.delta!r}" if self.delta else ""

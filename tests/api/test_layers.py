@@ -35,6 +35,7 @@ LAYERS = [
     {"channel", "_estimate_simplex", "_intervals", "_estimate_core", "_figures"},
     {"sanitise", "histogram", "_tally", "estimate", "crosstab"},
     {"mechanism"},
+    {"integer_mechanism"},
     {"response", "matrix"},
     {"exponential", "optimal", "stratified"},
     {"_policy_groups", "_policy_mechanisms", "_toml_lines"},

@@ -8,9 +8,9 @@ STAGE := tests/tools/stage
 PARTS := unit exact property parity statistical api
 # Tests of processes measure memory and start times, and so run alone.
 WORKERS := -n auto
-BUILT_FROM := $(shell find csrc dpfast -name '*.[ch]' ! -name _core.c -o -name '*.py' -o -name '*.pyx') setup.py
+BUILT_FROM := $(shell find csrc dpfast -name '*.[ch]' ! -path 'dpfast/_core/*' -o -name '*.py' -o -name '*.pyx') setup.py
 
-C_FLAGS := -std=c11 -ffp-contract=off -Icsrc -Wall -Wextra -Werror -Wpedantic -Wshadow -Wconversion -Wsign-conversion \
+C_FLAGS := -std=c11 -ffp-contract=off -Icsrc $(patsubst %,-I%,$(wildcard csrc/*/)) -Wall -Wextra -Werror -Wpedantic -Wshadow -Wconversion -Wsign-conversion \
 	-Wstrict-prototypes -Wmissing-prototypes -Wvla
 
 # A sanitised module is loaded by a Python that is not: the sanitizer's own library has to come first. Buffers of numpy come
@@ -67,10 +67,10 @@ lint: $(INSTALLED)
 	@$(STAGE) "style" $(BIN)/ruff check .
 	@$(STAGE) "format" $(BIN)/ruff format --check .
 	@$(STAGE) "types" $(BIN)/mypy --strict dpfast
-	@$(STAGE) "C warnings" sh -c 'for file in csrc/*.c; do $(CC) -O3 $(C_FLAGS) -c $$file -o /dev/null || exit 1; done'
+	@$(STAGE) "C warnings" sh -c 'for file in csrc/*/*.c; do $(CC) -O3 $(C_FLAGS) -c $$file -o /dev/null || exit 1; done'
 
 clean:
-	rm -rf build dist demo .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info dpfast/_core.c dpfast/*.so $(INSTALLED)
+	rm -rf build dist demo .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info dpfast/_core/*.c dpfast/_core/*.so $(INSTALLED)
 
 # The environment. Python files are used where they are; what is compiled or declared asks for a new installation.
 $(BIN)/python:
@@ -78,7 +78,7 @@ $(BIN)/python:
 		{ echo "dpfast needs Python 3.11 or newer; this is $$($(PYTHON) --version 2>&1). Try: make PYTHON=python3.11" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
-$(INSTALLED): pyproject.toml setup.py $(wildcard csrc/*) dpfast/_core.pyx | $(BIN)/python
+$(INSTALLED): pyproject.toml setup.py $(wildcard csrc/* csrc/*/*) $(wildcard dpfast/_core/*.pyx) | $(BIN)/python
 	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' \
 		> $(VENV)/build-requires
 	$(BIN)/pip install --quiet -r $(VENV)/build-requires
@@ -90,10 +90,10 @@ build/%/built: $(BUILT_FROM) $(INSTALLED)
 	rm -rf build/$*
 	mkdir -p build/$*
 	cp -r csrc dpfast pyproject.toml setup.py README.md LICENSE build/$*
-	rm -f build/$*/dpfast/_core.c build/$*/dpfast/*.so
+	rm -f build/$*/dpfast/_core/*.c build/$*/dpfast/_core/*.so
 	cd build/$* && DPFAST_SANITIZE=$(SANITIZE) DPFAST_WERROR=1 $(CURDIR)/$(BIN)/python setup.py -q build_ext --inplace
 	@touch $@
 
-build/c/asan: $(wildcard tests/c/* csrc/*)
+build/c/asan: $(wildcard tests/c/* csrc/* csrc/*/*)
 	mkdir -p build/c
-	$(CC) -g -O1 $(C_FLAGS) -fsanitize=address,undefined -fno-sanitize-recover=undefined tests/c/*.c csrc/*.c -o $@
+	$(CC) -g -O1 $(C_FLAGS) -fsanitize=address,undefined -fno-sanitize-recover=undefined tests/c/*.c csrc/*/*.c -o $@

@@ -1,7 +1,8 @@
-"""Build of dpfast._core: DPFAST_DEBUG=1, DPFAST_SANITIZE=address,undefined or thread, DPFAST_WERROR=1."""
+"""Build of the modules of dpfast._core: DPFAST_DEBUG=1, DPFAST_SANITIZE=address,undefined or thread, DPFAST_WERROR=1."""
 
 import os
 from glob import glob
+from pathlib import Path
 
 from Cython.Build import cythonize
 from setuptools import Extension, setup
@@ -18,14 +19,18 @@ if sanitize:
     cflags += [f"-fsanitize={sanitize}", "-fno-omit-frame-pointer", "-fno-sanitize-recover=undefined"]
     ldflags += [f"-fsanitize={sanitize}"]
 
-core = Extension(
-    "dpfast._core",
-    sources=["dpfast/_core.pyx", *sorted(glob("csrc/*.c"))],
-    depends=sorted(glob("csrc/*.h")),
-    include_dirs=["csrc"],
-    extra_compile_args=cflags,
-    extra_link_args=ldflags,
-)
+# One module an engine: dpfast/_core/NAME.pyx over the C of csrc/NAME.
+engines = [
+    Extension(
+        f"dpfast._core.{path.stem}",
+        sources=[str(path), *sorted(glob(f"csrc/{path.stem}/*.c"))],
+        depends=sorted(glob("csrc/*.h") + glob(f"csrc/{path.stem}/*.h")),
+        include_dirs=["csrc", f"csrc/{path.stem}"],
+        extra_compile_args=cflags,
+        extra_link_args=ldflags,
+    )
+    for path in sorted(Path("dpfast/_core").glob("*.pyx"))
+]
 directives = {
     "language_level": 3,
     "boundscheck": debug,
@@ -35,4 +40,4 @@ directives = {
     "auto_pickle": False,
     "autotestdict": False,
 }
-setup(ext_modules=cythonize([core], compiler_directives=directives))
+setup(ext_modules=cythonize(engines, compiler_directives=directives))

@@ -31,14 +31,14 @@ def interleaved(contenders: Mapping[str, Callable[[], Any]], rounds: int = 7) ->
 
 def machine() -> dict[str, Any]:
     """What the figures were measured on."""
-    from dpfast import _core
+    from dpfast._core import rows as core
 
     model = next((line.split(":")[1].strip() for line in _cpuinfo() if line.startswith("model name")), platform.machine())
     return {
         "date": date.today().isoformat(),
         "processor": model,
         "processors": os.cpu_count(),
-        "simd": _core.isa(),
+        "simd": core.isa(),
         "python": platform.python_version(),
         "numpy": np.__version__,
     }

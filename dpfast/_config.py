@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from importlib.metadata import version
 
-from dpfast import _core
+from dpfast._core import rows as core
 from dpfast._threads import available
 from dpfast.randomness import STREAM_VERSION
 
@@ -19,7 +19,7 @@ def config() -> dict[str, str]:
     found = {
         "dpfast": dpfast.__version__,
         "stream version": str(STREAM_VERSION),
-        "SIMD target": f"{_core.isa()} (of {', '.join(_core.isas())})",
+        "SIMD target": f"{core.isa()} (of {', '.join(core.isas())})",
         "threads": str(available()),
         "python": platform.python_version(),
         "platform": platform.platform(),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from dpfast._core import GUIDE_SIZE, MATRIX_MAX, MatrixLaw
+from dpfast._core.rows import GUIDE_SIZE, MATRIX_MAX, MatrixLaw
 from dpfast.errors import ArgumentError, ArgumentTypeError
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from dpfast.privacy import check_delta, check_epsilon
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from dpfast._core import MatrixLaw
+    from dpfast._core.rows import MatrixLaw
 
 __all__ = ["MatrixResponse", "TableMechanism", "table_digest"]
 

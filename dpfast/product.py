@@ -14,7 +14,7 @@ from typing import Any, Final, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from dpfast import _core
+from dpfast._core import rows as core
 from dpfast._domain_values import DIGEST_PERSON, SIZE_MAX, update_digest
 from dpfast.columns.base import clip_codes, code_type
 from dpfast.errors import DomainError
@@ -85,7 +85,7 @@ class Cells:
         for codes, radix in zip(parts, self.radices, strict=True):
             index *= tables.index_type.type(radix + 1)
             index += clip_codes(codes, radix).astype(tables.index_type, copy=False)
-        _core.remap(index, None, 0, tables.join(out.dtype), 0, out)
+        core.remap(index, None, 0, tables.join(out.dtype), 0, out)
         return out
 
     def _join_by_arithmetic(self, parts: Sequence[NDArray[Any]], out: NDArray[Any]) -> NDArray[Any]:
@@ -110,7 +110,7 @@ class Cells:
         if self._tables is not None:
             parts = [np.empty(codes.size, dtype) for dtype in types]
             for table, part in zip(self._tables.split, parts, strict=True):
-                _core.remap(codes, None, 0, table.astype(part.dtype), 0, part)
+                core.remap(codes, None, 0, table.astype(part.dtype), 0, part)
             return parts
         index: NDArray[Any] = codes.astype(np.uint32) if self.indices is None else self.indices[codes]
         parts = []

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from dpfast import _core
+from dpfast._core import rows as core
 from dpfast.channel import SymmetricChannel
 from dpfast.domain import Domain
 from dpfast.errors import ArgumentError
@@ -108,10 +108,10 @@ class RandomisedResponse(IntegerMechanism):
         self.is_uniform = response_is_uniform(self.domain.size, self.threshold)
 
     @cached_property
-    def law(self) -> _core.ResponseLaw:
+    def law(self) -> core.ResponseLaw:
         """The kernels' form of the mechanism."""
         step = 0 if self.is_uniform else self.threshold
-        return _core.ResponseLaw(self.domain.size, step, self.is_uniform, self.domain.unknown == "randomise")
+        return core.ResponseLaw(self.domain.size, step, self.is_uniform, self.domain.unknown == "randomise")
 
     @cached_property
     def digest(self) -> bytes:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 
-from dpfast._core import Pending
+from dpfast._core.rows import Pending
 from dpfast._threads import check_threads, run_rows
 from dpfast.columns import ColumnAdapter, adapt
 from dpfast.columns.base import clip_codes

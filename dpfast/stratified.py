@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpfast import _core
-from dpfast._core import Pending
+from dpfast._core import rows as core
+from dpfast._core.rows import Pending
 from dpfast._spending import payment, persons_figure
 from dpfast._threads import check_threads, run_rows
 from dpfast.columns import adapt
@@ -281,7 +281,7 @@ class _Run:
         """Which mechanism each row has."""
         codes = self.strata.tile(first, last, np.empty(last - first, self.strata.code_type))
         numbers = np.empty(last - first, self.rule._codes.dtype)
-        _core.remap(np.ascontiguousarray(clip_codes(codes, self.rule.by_domain.size)), None, 0, self.rule._codes, 0, numbers)
+        core.remap(np.ascontiguousarray(clip_codes(codes, self.rule.by_domain.size)), None, 0, self.rule._codes, 0, numbers)
         if self.rule.default is None and numbers.size and int(numbers.max()) == len(self.laws):
             raise OutsideDomainError(
                 f"public column {self.rule.by!r} holds a value that has no mechanism; run `dpfast check` to see which, then give "

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 
-from dpfast import _core
+from dpfast._core import rows as core
 from dpfast.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class _Keystream:
         segment, place = divmod(self._block, SEGMENT_BLOCKS)
         modes = _ciphers()[2]
         nonce = self._plane + segment.to_bytes(4, "big")
-        if place == 0 and _core.has_vector_aes():
+        if place == 0 and core.has_vector_aes():
             self._cipher = _encryptor(self._subkey, modes.GCM(nonce))
         else:
             self._cipher = _encryptor(self._subkey, modes.CTR(nonce + (2 + place).to_bytes(4, "big")))
@@ -136,7 +136,7 @@ class RowReader:
         """The whole words of the next rows (at most a tile)."""
         return self._next(n_rows).view("<u8")
 
-    def low(self, pending: _core.Pending, start: int) -> NDArray[np.uint8]:
+    def low(self, pending: core.Pending, start: int) -> NDArray[np.uint8]:
         """Enciphered blocks that hold the low bits of pending cells, whose row 0 is row `start` of this reader.
 
         They live until the next call, and may be followed by others.
@@ -179,7 +179,7 @@ class DrawBits:
             if self._at == self._filled:
                 self._fill(min(total, TILE_BITS))
             size = min(total, self._filled - self._at)
-            reached = _core.count_ones(self._buffer, self._at, size, runs, run, skip, ones)
+            reached = core.count_ones(self._buffer, self._at, size, runs, run, skip, ones)
             skip = size - (int(runs[run:reached].sum()) - skip)
             run = reached
             self._at += size
@@ -208,7 +208,7 @@ class IdCells:
     def of_integers(self, ids: NDArray[Any], tag: int, codes: NDArray[np.uint32]) -> NDArray[np.uint64]:
         """Words of 64-bit identifiers; unsigned ones of 2^63 and more have the tag after `tag`."""
         blocks = np.empty(BLOCK_BYTES * ids.size, np.uint8)
-        _core.id_integer_blocks(ids.view(np.uint64), ids.dtype.kind == "u", tag, codes, blocks)
+        core.id_integer_blocks(ids.view(np.uint64), ids.dtype.kind == "u", tag, codes, blocks)
         return self._words(_encipher(_block_mode(self._subkey), blocks))
 
     def of_bytes(
@@ -217,24 +217,24 @@ class IdCells:
         """Words of byte-string identifiers data[offsets[i]:offsets[i + 1]]."""
         cipher = _block_mode(self._subkey)
         blocks = np.empty(BLOCK_BYTES * codes.size, np.uint8)
-        _core.id_bytes_first(data, offsets, tag, codes, blocks)
+        core.id_bytes_first(data, offsets, tag, codes, blocks)
         state = _encipher(cipher, blocks)
         active = np.arange(codes.size, dtype=np.uint32)
         block = 1
-        while reached := _core.id_bytes_next(data, offsets, block, state, active, blocks, active):
+        while reached := core.id_bytes_next(data, offsets, block, state, active, blocks, active):
             enciphered = _encipher(cipher, blocks[: BLOCK_BYTES * reached])
             if reached == codes.size:
                 state = enciphered
             else:
                 active = active[:reached]
-                _core.blocks_scatter(enciphered, active, state)
+                core.blocks_scatter(enciphered, active, state)
             block += 1
         return self._words(state)
 
     @staticmethod
     def _words(blocks: NDArray[np.uint8]) -> NDArray[np.uint64]:
         words = np.empty(blocks.size // BLOCK_BYTES, np.uint64)
-        _core.block_words(blocks, words)
+        core.block_words(blocks, words)
         return words
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dpfast import _core
+from dpfast._core import rows as core
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -20,8 +20,8 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     # `make test` says here which build it means, so that tests of a sanitised build never run on another one.
     meant = os.environ.get("DPFAST_TESTED_BUILD")
-    if meant and not Path(_core.__file__).resolve().is_relative_to(Path(meant).resolve()):
-        raise pytest.UsageError(f"dpfast._core comes from {_core.__file__}, not from {meant}")
+    if meant and not Path(core.__file__).resolve().is_relative_to(Path(meant).resolve()):
+        raise pytest.UsageError(f"dpfast._core comes from {core.__file__}, not from {meant}")
 
 
 @pytest.fixture(scope="session")
@@ -36,10 +36,10 @@ def key() -> bytes:
     return bytes(range(32))
 
 
-@pytest.fixture(params=_core.isas())
+@pytest.fixture(params=core.isas())
 def isa(request: pytest.FixtureRequest) -> Iterator[str]:
     """Each SIMD target of this processor in turn; the one in use before is put back."""
-    before = _core.isa()
-    _core.set_isa(request.param)
+    before = core.isa()
+    core.set_isa(request.param)
     yield request.param
-    _core.set_isa(before)
+    core.set_isa(before)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dpfast import _core
+from dpfast._core import rows as core
 
 __all__ = ["BLOCK", "LOW_BITS", "WORDS", "check_code", "first_stage", "list_first_stage", "second_stage"]
 
@@ -21,22 +21,22 @@ BLOCK = 1 << LOW_BITS
 WORDS = 1 << 64
 
 
-def first_stage(law: _core.Law, codes: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def first_stage(law: core.Law, codes: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     out = np.empty_like(codes)
     rows, trues, _ = list_first_stage(law, codes, high, out)
     return out, rows, trues
 
 
-def list_first_stage(law: _core.Law, codes: np.ndarray, high: np.ndarray, out: np.ndarray) -> np.ndarray:
+def list_first_stage(law: core.Law, codes: np.ndarray, high: np.ndarray, out: np.ndarray) -> np.ndarray:
     """Rows, true codes and high words of the pending cells."""
-    pending = _core.Pending(max(codes.size, 1))
+    pending = core.Pending(max(codes.size, 1))
     law.first(codes, high, out, pending, 0)
     return np.array(pending.cells(), np.int64).reshape(-1, 3).T
 
 
-def second_stage(law: _core.Law, words: list[int], code: int, dtype: Any) -> list[int]:
+def second_stage(law: core.Law, words: list[int], code: int, dtype: Any) -> list[int]:
     """Settle one cell for each word, all with the true code `code`."""
-    pending = _core.Pending(max(len(words), 1))
+    pending = core.Pending(max(len(words), 1))
     for row, word in enumerate(words):
         pending.add(row, code, word >> LOW_BITS)
     low = np.zeros((len(words), 16), np.uint8)
@@ -47,7 +47,7 @@ def second_stage(law: _core.Law, words: list[int], code: int, dtype: Any) -> lis
     return [int(v) for v in out]
 
 
-def check_code(law: _core.Law, pieces: list[tuple[int, int, int]], code: int, dtype: Any) -> list[int]:
+def check_code(law: core.Law, pieces: list[tuple[int, int, int]], code: int, dtype: Any) -> list[int]:
     """Check one true code under every high word; return the words each category owns, counted from the kernels' answers.
 
     `pieces` are the runs (start, stop, category) of words that the law gives one answer for this code.

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dpfast import _core
+from dpfast._core import rows as core
 from dpfast.columns.base import (
     IntegerCodes,
     are_codes,
@@ -156,7 +156,7 @@ class ArrowColumn:
         """Write the codes of some rows of a chunk."""
         chunk = self._opened(number)
         indices = chunk.indices[start : start + out.size]
-        _core.remap(indices, chunk.validity, chunk.offset + start, chunk.table, self.null, out)
+        core.remap(indices, chunk.validity, chunk.offset + start, chunk.table, self.null, out)
 
     def _table(self, dictionary: pa.Array) -> NDArray[Any]:
         """Codes of the entries of a dictionary. Two threads may both build the table of one: the same table."""

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from dpfast import _core
+from dpfast._core import rows as core
 from dpfast.columns.array import adapt_array
 from dpfast.columns.arrow import ArrowColumn
 from dpfast.columns.base import ColumnAdapter, are_codes, check_arrow_type, code_type, refuse
@@ -144,7 +144,7 @@ class CategoricalColumn(_Column):
         indices = self._indices[start:stop]
         if are_codes(indices, self._table[1:]):
             return np.ascontiguousarray(indices)
-        _core.remap(indices + indices.dtype.type(1), None, 0, self._table, 0, scratch)
+        core.remap(indices + indices.dtype.type(1), None, 0, self._table, 0, scratch)
         return scratch
 
     def rebuild(self, codes: NDArray[Any], out: Any = None) -> Any:
@@ -196,7 +196,7 @@ def _categorical(domain: Domain, codes: NDArray[Any], categories: pd.Index, *, o
         places[domain.null_code] = -1
         unsigned = np.dtype(f"u{narrow.itemsize}")
         indices = np.empty(codes.size, unsigned)
-        _core.remap(codes, None, 0, places.astype(narrow).view(unsigned), 0, indices)
+        core.remap(codes, None, 0, places.astype(narrow).view(unsigned), 0, indices)
         indices = indices.view(narrow)
     else:
         indices = codes.view(narrow) if narrow.itemsize == codes.itemsize else codes.astype(narrow)

@@ -53,6 +53,9 @@ LAYERS = [
     },
     {"certificates"},
     {"etl"},
+    {"graph"},
+    {"duff"},
+    {"baselines"},
     {"_config"},
     {"cli", "__main__"},
 ]
@@ -75,7 +78,7 @@ def imports(tree: ast.Module, module: str, *, types: bool = True) -> Iterator[st
 
     With types=False without those that only type checkers see.
     """
-    known = set(modules()) | {"_core"}
+    known = set(modules()) | {f"_core.{path.stem}" for path in (PACKAGE / "_core").glob("*.pyx")}
     unseen = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":

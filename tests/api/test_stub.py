@@ -1,4 +1,4 @@
-"""The hand-written stub of the compiled module says what the module is."""
+"""The hand-written stubs of the compiled modules say what the modules are."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+import dpfast._core
+
 
 def stubtest(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
@@ -15,8 +17,9 @@ def stubtest(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_stub_agrees_with_the_module(root: Path) -> None:
-    result = stubtest("dpfast._core", "--mypy-config-file", str(root / "pyproject.toml"), cwd=root)
+@pytest.mark.parametrize("name", sorted(path.stem for path in Path(dpfast._core.__file__).parent.glob("*.pyi")))
+def test_stub_agrees_with_the_module(name: str, root: Path) -> None:
+    result = stubtest(f"dpfast._core.{name}", "--mypy-config-file", str(root / "pyproject.toml"), cwd=root)
     assert result.returncode == 0, result.stdout + result.stderr
 
 

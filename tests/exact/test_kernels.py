@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from two_stages import WORDS, check_code, first_stage, list_first_stage
 
-from dpfast import _core
+from dpfast._core import rows as core
 from dpfast.errors import OutsideDomainError
 from dpfast.privacy import response_is_uniform, response_threshold
 from dpfast.reference import response as reference
@@ -19,7 +19,7 @@ SIZES = [1, 2, 3, 4, 5, 6, 7, 8, 9, 255, 256, 1000, 1024]
 EPSILONS = [0.0, 1e-18, 0.3, 1.0, 5.0, 11.0, 20.0, 44.0]
 
 
-def check_response(law: _core.Law, k: int, t: int, uniform: bool, code: int, dtype: Any) -> list[int]:
+def check_response(law: core.Law, k: int, t: int, uniform: bool, code: int, dtype: Any) -> list[int]:
     pieces = [(0, WORDS, code)] if t == 0 and not uniform else reference.pieces(k, t, code)
     return [*check_code(law, pieces, code, dtype), 0]
 
@@ -38,7 +38,7 @@ def law_of(k: int, epsilon: float) -> tuple[int, bool]:
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_two_stages_are_the_64_bit_table(k: int, epsilon: float, isa: str) -> None:
     t, uniform = law_of(k, epsilon)
-    law = _core.ResponseLaw(k, 0 if uniform else t, uniform, True)
+    law = core.ResponseLaw(k, 0 if uniform else t, uniform, True)
     table = reference.table(k, t) if k <= 256 else None
     for dtype, largest in WIDTHS.items():
         if k - 1 > largest or (dtype != np.uint8 and k <= 256 and epsilon not in (0.0, 1.0)):
@@ -53,7 +53,7 @@ def test_two_stages_are_the_64_bit_table(k: int, epsilon: float, isa: str) -> No
 
 @pytest.mark.parametrize("k", [2, 3, 9, 256, 1000])
 def test_p_zero_never_errs(k: int, isa: str) -> None:
-    law = _core.ResponseLaw(k, 0, False, False)
+    law = core.ResponseLaw(k, 0, False, False)
     for code in codes_to_try(k):
         counts = check_response(law, k, 0, False, code, np.uint16)
         assert counts[code] == WORDS
@@ -62,7 +62,7 @@ def test_p_zero_never_errs(k: int, isa: str) -> None:
 @pytest.mark.parametrize("k", [2, 4, 8, 256, 1024])
 def test_p_one_in_k_is_uniform_to_the_word(k: int, isa: str) -> None:
     t = WORDS // k  # k t = 2^64: every word redraws
-    law = _core.ResponseLaw(k, t, False, False)
+    law = core.ResponseLaw(k, t, False, False)
     for code in codes_to_try(k):
         assert check_response(law, k, t, False, code, np.uint16)[:k] == [t] * k
 
@@ -71,7 +71,7 @@ def test_p_one_in_k_is_uniform_to_the_word(k: int, isa: str) -> None:
 @pytest.mark.parametrize("epsilon", [0.0, 1e-18, 0.7, 9.0, 30.0, 44.0])
 def test_whole_words(k: int, epsilon: float, isa: str) -> None:
     t, uniform = law_of(k, epsilon)
-    law = _core.ResponseLaw(k, 0 if uniform else t, uniform, True)
+    law = core.ResponseLaw(k, 0 if uniform else t, uniform, True)
     share, wide = divmod(WORDS, k)
     step = share if uniform else t
     some = sorted(j for j in {0, 1, 2, k // 3, k // 2, k - 2, k - 1, k} if 0 <= j <= k)
@@ -86,7 +86,7 @@ def test_whole_words(k: int, epsilon: float, isa: str) -> None:
 @pytest.mark.parametrize("dtype", list(WIDTHS))
 @pytest.mark.parametrize("n", [0, 1, 63, 64, 65, 200])
 def test_a_code_outside_the_domain_is_found_wherever_it_stands(dtype: Any, n: int, isa: str) -> None:
-    law = _core.ResponseLaw(10, response_threshold(10, 1.0, 0.0), False, False)
+    law = core.ResponseLaw(10, response_threshold(10, 1.0, 0.0), False, False)
     high = np.arange(n, dtype=np.uint16) * 311
     codes = (np.arange(n) % 10).astype(dtype)
     first_stage(law, codes, high)
@@ -105,7 +105,7 @@ def test_a_code_outside_the_domain_is_found_wherever_it_stands(dtype: Any, n: in
 def test_in_place_and_every_tile_edge(dtype: Any, n: int, isa: str) -> None:
     k = 7
     t = response_threshold(k, 0.5, 0.0)
-    law = _core.ResponseLaw(k, t, False, False)
+    law = core.ResponseLaw(k, t, False, False)
     rng = np.random.default_rng(n)
     codes = rng.integers(0, k, n).astype(dtype)
     high = rng.integers(0, 65536, n).astype(np.uint16)
@@ -126,6 +126,6 @@ def test_few_cells_are_pending() -> None:
     for k in (2, 10, 100, 1000):
         for epsilon in (0.0, 1.0, 4.0):
             t, uniform = law_of(k, epsilon)
-            law = _core.ResponseLaw(k, 0 if uniform else t, uniform, False)
+            law = core.ResponseLaw(k, 0 if uniform else t, uniform, False)
             _, rows, _ = first_stage(law, np.zeros(65536, np.uint16), np.arange(65536, dtype=np.uint16))
             assert rows.size <= 6 * k + 2

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from two_stages import WORDS, check_code
 
-from dpfast import _core
+from dpfast._core import rows as core
 from dpfast.errors import ArgumentError, OutsideDomainError
 from dpfast.integer_table import IntegerTable, realise, stochastic
 from dpfast.reference import matrix as reference
@@ -89,7 +89,7 @@ def test_codes_of_every_row_at_once(isa: str) -> None:
     rows = [table.integers(row) for row in range(k + 1)]
     expected = [reference.decide(int(word), rows[min(int(code), k)]) for word, code in zip(words, codes, strict=True)]
     out = codes.copy()
-    pending = _core.Pending(n)
+    pending = core.Pending(n)
     law.first(out, (words >> np.uint64(48)).astype(np.uint16), out, pending, 0)
     cells = pending.cells()
     assert [true for _, true, _ in cells] == [min(int(codes[row]), k) for row, _, _ in cells]
@@ -108,7 +108,7 @@ def test_few_cells_of_a_matrix_are_pending() -> None:
         law = table_of(k, "random").law(unknown=False)
         rng = np.random.default_rng(k)
         codes = rng.integers(0, k, 1 << 16).astype(np.uint16)
-        pending = _core.Pending(codes.size)
+        pending = core.Pending(codes.size)
         law.first(codes, rng.integers(0, 1 << 16, codes.size).astype(np.uint16), codes, pending, 0)
         assert len(pending) <= most * codes.size
 
@@ -120,7 +120,7 @@ def test_a_code_outside_a_matrix_is_found_wherever_it_stands(place: int, isa: st
     codes[place] = 5
     out = np.full(300, 77, np.uint8)
     with pytest.raises(OutsideDomainError):
-        law.first(codes, np.zeros(300, np.uint16), out, _core.Pending(300), 0)
+        law.first(codes, np.zeros(300, np.uint16), out, core.Pending(300), 0)
     assert out[place] == 0
     out[place] = 77
     with pytest.raises(OutsideDomainError):
@@ -131,8 +131,8 @@ def test_a_code_outside_a_matrix_is_found_wherever_it_stands(place: int, isa: st
 def test_integers_that_are_no_rows_are_refused() -> None:
     def law(tops: list[list[int]], firsts: list[int], unknown: bool = False) -> None:
         rows = len(tops)
-        _core.MatrixLaw(
-            np.array(tops, np.uint64), np.array(firsts, np.uint32), np.empty(rows * _core.GUIDE_SIZE, np.uint32), unknown
+        core.MatrixLaw(
+            np.array(tops, np.uint64), np.array(firsts, np.uint32), np.empty(rows * core.GUIDE_SIZE, np.uint32), unknown
         )
 
     top = WORDS - 1
@@ -147,4 +147,4 @@ def test_integers_that_are_no_rows_are_refused() -> None:
         with pytest.raises(ArgumentError):
             law(tops, firsts, unknown)
     with pytest.raises(ArgumentError, match="guide"):
-        _core.MatrixLaw(np.array([[top]], np.uint64), np.zeros(1, np.uint32), np.empty(5, np.uint32), False)
+        core.MatrixLaw(np.array([[top]], np.uint64), np.zeros(1, np.uint32), np.empty(5, np.uint32), False)

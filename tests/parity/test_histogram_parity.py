@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpfast import ArgumentError, RandomisedResponse, Stream, _core
+from dpfast import ArgumentError, RandomisedResponse, Stream
 from dpfast import words as shipped
+from dpfast._core import rows as core
 from dpfast.histogram import answer_response, answer_table, sanitise_contingency
 from dpfast.reference import histogram, response, words
 from dpfast.words import DrawBits
@@ -24,7 +25,7 @@ def ones_between(first: int, stop: int) -> int:
 
 def count(first: int, lengths: list[int], data: bytes = BYTES) -> list[int]:
     ones = np.zeros(len(lengths), np.int64)
-    reached = _core.count_ones(np.frombuffer(data, np.uint8), first, sum(lengths), np.array(lengths, np.int64), 0, 0, ones)
+    reached = core.count_ones(np.frombuffer(data, np.uint8), first, sum(lengths), np.array(lengths, np.int64), 0, 0, ones)
     assert reached == len(lengths)
     return ones.tolist()
 
@@ -50,9 +51,9 @@ def test_a_run_that_is_counted_in_pieces() -> None:
     lengths = np.array([5, 0, 1000, 3, 0], np.int64)
     for cut in range(sum(lengths) + 1):
         ones = np.zeros(5, np.int64)
-        run = _core.count_ones(np.frombuffer(BYTES, np.uint8), 7, cut, lengths, 0, 0, ones)
+        run = core.count_ones(np.frombuffer(BYTES, np.uint8), 7, cut, lengths, 0, 0, ones)
         skip = cut - int(lengths[:run].sum())
-        assert _core.count_ones(np.frombuffer(BYTES, np.uint8), 7 + cut, 1008 - cut, lengths, run, skip, ones) == 5
+        assert core.count_ones(np.frombuffer(BYTES, np.uint8), 7 + cut, 1008 - cut, lengths, run, skip, ones) == 5
         ends = 7 + np.cumsum(lengths)
         assert ones.tolist() == [ones_between(end - n, end) for n, end in zip(lengths.tolist(), ends.tolist(), strict=True)]
 
@@ -73,15 +74,15 @@ def test_a_run_that_is_counted_in_pieces() -> None:
 def test_the_binding_stays_within_its_arrays(first: int, size: int, run: int, skip: int, room: int) -> None:
     lengths = np.array([3, 30], np.int64)
     with pytest.raises(ArgumentError):
-        _core.count_ones(np.zeros(5, np.uint8), first, size, lengths, run, skip, np.zeros(room, np.int64))
-    assert _core.count_ones(np.full(5, 255, np.uint8), 7, 33, lengths, 0, 0, np.zeros(2, np.int64)) == 2
+        core.count_ones(np.zeros(5, np.uint8), first, size, lengths, run, skip, np.zeros(room, np.int64))
+    assert core.count_ones(np.full(5, 255, np.uint8), 7, 33, lengths, 0, 0, np.zeros(2, np.int64)) == 2
 
 
 @pytest.mark.parametrize("tile", [1 << 13, 1 << 22])
 @pytest.mark.parametrize("vector_aes", [True, False])
 def test_bits_of_draws_over_tiles(tile: int, vector_aes: bool, monkeypatch: pytest.MonkeyPatch, key: bytes) -> None:
     """Runs shorter and longer than a tile, asked for together and apart, against the reference."""
-    monkeypatch.setattr(_core, "has_vector_aes", lambda: vector_aes)
+    monkeypatch.setattr(core, "has_vector_aes", lambda: vector_aes)
     monkeypatch.setattr(shipped, "TILE_BITS", tile)
     lengths = np.array([[1, 0, 7], [9000, 8192, 1], [20_001, 0, 64]], np.int64)
     bits = words.draw_bits(key, 5)
@@ -96,7 +97,7 @@ def test_bits_of_draws_over_tiles(tile: int, vector_aes: bool, monkeypatch: pyte
 
 @pytest.mark.parametrize("vector_aes", [True, False])
 def test_bits_past_a_segment(vector_aes: bool, monkeypatch: pytest.MonkeyPatch, key: bytes) -> None:
-    monkeypatch.setattr(_core, "has_vector_aes", lambda: vector_aes)
+    monkeypatch.setattr(core, "has_vector_aes", lambda: vector_aes)
     bits = DrawBits(key, (1 << 49) - 1, 1 << 20)
     bits.ones(np.array([128 << 16]))
     drawn = bits.ones(np.ones(128, np.int64))

@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from dpfast import Domain, RandomisedResponse, Stream, _core, _threads, sanitise
+from dpfast import Domain, RandomisedResponse, Stream, _threads, sanitise
+from dpfast._core import rows as core
 from dpfast.reference import sanitise as reference
 
 N = 20_000
@@ -44,17 +45,17 @@ def test_targets_threads_and_tiles(
     column = column_of(k, dtype)
     column[::17] = np.iinfo(dtype).max if k <= np.iinfo(dtype).max else 0  # unknown values take their own way
     expected = mechanism.sanitise(column, rng=Stream.insecure(3))
-    before = _core.isa()
+    before = core.isa()
     try:
-        for isa in _core.isas():
-            _core.set_isa(isa)
+        for isa in core.isas():
+            core.set_isa(isa)
             for threads in (1, 2, 8):
                 for tile in (7, 4096, N) if threads == 2 else (4096,):
                     monkeypatch.setattr(sanitise, "TILE_ROWS", tile)
                     got = mechanism.sanitise(column, rng=Stream.insecure(3), threads=threads)
                     assert got.tobytes() == expected.tobytes()
     finally:
-        _core.set_isa(before)
+        core.set_isa(before)
     monkeypatch.setattr(sanitise, "TILE_ROWS", 1)
     assert mechanism.sanitise(column[:500], rng=Stream.insecure(3), threads=2).tobytes() == expected[:500].tobytes()
 

@@ -23,9 +23,9 @@ PROGRAM = """
 import sys
 import numpy as np, pyarrow as pa, pyarrow.parquet as pq
 import dpfast
-from dpfast import _core
+from dpfast._core import rows as core
 assert dpfast.__file__.startswith(sys.prefix), dpfast.__file__
-assert _core.__file__.startswith(sys.prefix), _core.__file__
+assert core.__file__.startswith(sys.prefix), core.__file__
 mechanism = dpfast.RandomisedResponse(["a", "b", None], epsilon=40.0)
 column = pa.array(["a", None, "b"] * 100)
 assert mechanism.sanitise(column).equals(column)
@@ -62,6 +62,14 @@ def wheel(source_archive: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
     return built
 
 
+def generated(name: str) -> bool:
+    return name.startswith("dpfast/") and name.endswith(".c")
+
+
+def compiled(root: Path) -> set[str]:
+    return {str(path.relative_to(root).with_suffix("")) for path in (root / "dpfast").rglob("*.pyx")}
+
+
 def test_source_archive_is_complete(source_archive: Path, root: Path) -> None:
     with tarfile.open(source_archive) as archive:
         held = {name.partition("/")[2] for name in archive.getnames()}
@@ -74,9 +82,9 @@ def test_source_archive_is_complete(source_archive: Path, root: Path) -> None:
     ):
         for ending in endings.split():
             needed |= {str(path.relative_to(root)) for path in (root / folder).rglob(f"*.{ending}")}
-    needed -= {"dpfast/_core.c"}
+    needed = {name for name in needed if not generated(name)}
     assert needed - held == set()
-    assert [name for name in held if name.endswith((".so", ".pyc")) or name == "dpfast/_core.c"] == []
+    assert [name for name in held if name.endswith((".so", ".pyc")) or generated(name)] == []
 
 
 def test_wheel_holds_the_package_and_no_more(wheel: Path, root: Path) -> None:
@@ -84,16 +92,21 @@ def test_wheel_holds_the_package_and_no_more(wheel: Path, root: Path) -> None:
         held = [name for name in archive.namelist() if ".dist-info/" not in name]
     modules = {str(path.relative_to(root)) for path in (root / "dpfast").rglob("*.py")}
     assert modules <= set(held)
-    assert {name for name in held if name.endswith(".so")} == {"dpfast/_core" + sysconfig.get_config_var("EXT_SUFFIX")}
-    assert {"dpfast/py.typed", "dpfast/_core.pyi", "dpfast/policy.schema.json"} <= set(held)
+    suffix = sysconfig.get_config_var("EXT_SUFFIX")
+    assert {name for name in held if name.endswith(".so")} == {module + suffix for module in compiled(root)}
+    stubs = {f"{module}.pyi" for module in compiled(root)}
+    assert {"dpfast/py.typed", "dpfast/policy.schema.json"} | stubs <= set(held)
     assert [name for name in held if not name.startswith("dpfast/") or name.endswith((".c", ".h", ".pyx"))] == []
 
 
 def test_only_the_module_entry_is_exported(wheel: Path, tmp_path: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
-        (module,) = (archive.extract(name, tmp_path) for name in archive.namelist() if name.endswith(".so"))
-    symbols = run("nm", "--dynamic", "--defined-only", module, cwd=tmp_path).split("\n")
-    assert {line.split()[-1] for line in symbols if line} <= {"PyInit__core", "_init", "_fini"}
+        modules = [archive.extract(name, tmp_path) for name in archive.namelist() if name.endswith(".so")]
+    assert modules
+    for module in modules:
+        symbols = run("nm", "--dynamic", "--defined-only", module, cwd=tmp_path).split("\n")
+        entry = f"PyInit_{Path(module).name.partition('.')[0]}"
+        assert {line.split()[-1] for line in symbols if line} <= {entry, "_init", "_fini"}
 
 
 def test_wheel_works_without_the_source(wheel: Path, tmp_path: Path) -> None:

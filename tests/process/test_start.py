@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import dpfast
-from dpfast import _core
+from dpfast._core import rows as core
 
 # A column of a thousand million rows in a few megabytes: one chunk, a thousand times. Its call takes many seconds.
 LONG = """
@@ -55,14 +55,14 @@ def run(code: str, **changes: str | None) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False)
 
 
-@pytest.mark.parametrize("name", _core.isas())
+@pytest.mark.parametrize("name", core.isas())
 def test_the_target_can_be_named(name: str) -> None:
-    assert run("from dpfast import _core; print(_core.isa())", DPFAST_ISA=name).stdout == f"{name}\n"
+    assert run("from dpfast._core import rows as core; print(core.isa())", DPFAST_ISA=name).stdout == f"{name}\n"
 
 
 @pytest.mark.parametrize("name", ["", None])
 def test_without_a_name_the_widest_target_is_taken(name: str | None) -> None:
-    assert run("from dpfast import _core; print(_core.isa())", DPFAST_ISA=name).stdout == f"{_core.isas()[-1]}\n"
+    assert run("from dpfast._core import rows as core; print(core.isa())", DPFAST_ISA=name).stdout == f"{core.isas()[-1]}\n"
 
 
 @pytest.mark.parametrize("name", ["sse9", "AVX2", " base", "base,avx2", "é"])
@@ -71,7 +71,7 @@ def test_a_wrong_name_is_an_error_that_lists_the_right_ones(name: str) -> None:
     assert done.returncode == 1
     last = done.stderr.splitlines()[-1]
     assert last.startswith("dpfast.errors.ArgumentError: SIMD target ")
-    assert last.endswith(f"is unknown or not supported here; choose one of {', '.join(_core.isas())}")
+    assert last.endswith(f"is unknown or not supported here; choose one of {', '.join(core.isas())}")
 
 
 @pytest.mark.parametrize("asked", ["0", "many"])

@@ -5,14 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpfast import ArgumentError, _core
+from dpfast import ArgumentError
+from dpfast._core import rows as core
 
 
 @pytest.mark.parametrize("offset", [2**64 - 4, 2**64 - 8, 2**63, 1])
 def test_an_offset_that_leaves_the_bitmap(offset: int) -> None:
     codes = np.zeros(8, np.uint8)
     with pytest.raises(ArgumentError, match="bitmap"):
-        _core.remap(codes, np.zeros(1, np.uint8), offset, np.zeros(1, np.uint8), 0, codes.copy())
+        core.remap(codes, np.zeros(1, np.uint8), offset, np.zeros(1, np.uint8), 0, codes.copy())
 
 
 @pytest.mark.parametrize(
@@ -23,26 +24,26 @@ def test_identifiers_of_active_rows_lie_within_their_data(offsets: list[int], ac
     data, state = np.zeros(40, np.uint8), np.zeros(16 * 4, np.uint8)
     blocks, reached = np.zeros(16, np.uint8), np.zeros(1, np.uint32)
     with pytest.raises(ArgumentError, match=r"offsets|active row"):
-        _core.id_bytes_next(data, np.array(offsets, np.int64), 1, state, np.array([active], np.uint32), blocks, reached)
+        core.id_bytes_next(data, np.array(offsets, np.int64), 1, state, np.array([active], np.uint32), blocks, reached)
 
 
 @pytest.mark.parametrize("dtype", ["V0", "i1", "f4", ">u2", "u8"])
 def test_codes_are_native_unsigned_integers_of_at_most_32_bits(dtype: str) -> None:
-    law = _core.ResponseLaw(2, 1 << 62, False, False)
+    law = core.ResponseLaw(2, 1 << 62, False, False)
     with pytest.raises((ArgumentError, ValueError)):
         law.whole(np.zeros(3, dtype), np.zeros(3, np.uint64), np.zeros(3, dtype))
 
 
 def test_an_item_of_no_size() -> None:
     with pytest.raises((ArgumentError, ValueError)):
-        _core.remap(np.zeros(3, "V0"), None, 0, np.zeros(1, np.uint8), 0, np.zeros(3, np.uint8))
+        core.remap(np.zeros(3, "V0"), None, 0, np.zeros(1, np.uint8), 0, np.zeros(3, np.uint8))
 
 
 @pytest.mark.parametrize("uniform", [True, False])
 def test_codes_too_narrow_for_the_law(uniform: bool) -> None:
-    law = _core.ResponseLaw(300, 1 << 50, uniform, True)
+    law = core.ResponseLaw(300, 1 << 50, uniform, True)
     codes = np.zeros(3, np.uint8)
-    pending = _core.Pending(3)
+    pending = core.Pending(3)
     with pytest.raises(ArgumentError, match="narrow"):
         law.whole(codes, np.zeros(3, np.uint64), codes.copy())
     with pytest.raises(ArgumentError, match="narrow"):
@@ -52,22 +53,22 @@ def test_codes_too_narrow_for_the_law(uniform: bool) -> None:
 
 
 def test_pending_cells_have_room_and_a_column() -> None:
-    law = _core.ResponseLaw(4, 1 << 60, False, False)
+    law = core.ResponseLaw(4, 1 << 60, False, False)
     codes, high = np.zeros(8, np.uint8), np.full(8, 1 << 12, np.uint16)
-    for wrong in (_core.Pending(7), _core.Pending(8)):
+    for wrong in (core.Pending(7), core.Pending(8)):
         wrong.add(0, 0, 0)
         with pytest.raises(ArgumentError, match="no room"):
             law.first(codes, high, codes.copy(), wrong, 0)
     with pytest.raises(ArgumentError, match="no room"):
-        law.first(codes, high, codes.copy(), _core.Pending(8), 2**32 - 7)
-    full = _core.Pending(1)
+        law.first(codes, high, codes.copy(), core.Pending(8), 2**32 - 7)
+    full = core.Pending(1)
     full.add(0, 0, 0)
     with pytest.raises(ArgumentError, match="no room"):
         full.add(1, 0, 0)
     for capacity in (0, 2**32 + 1):
         with pytest.raises(ArgumentError, match="room for no cell"):
-            _core.Pending(capacity)
-    pending = _core.Pending(2)
+            core.Pending(capacity)
+    pending = core.Pending(2)
     pending.add(8, 0, 0)
     with pytest.raises(ArgumentError, match="outside the column"):
         law.settle(pending, np.zeros(16, np.uint8), codes)

@@ -24,8 +24,8 @@ from dpfast import (
     OutsideDomainError,
     RandomisedResponse,
     Stream,
-    _core,
 )
+from dpfast._core import rows as core
 from dpfast.reference import words
 
 DIGEST = bytes(range(32))
@@ -250,7 +250,7 @@ def test_the_same_use_of_the_same_key_is_the_same_noise(key: bytes) -> None:
 def test_words_are_those_of_the_definition(k: int, key: bytes) -> None:
     """Random rows, through the kernel at epsilon 0: category i of k answers to the i-th share of the words."""
     rows = np.random.default_rng(k).integers(0, 1 << 49, 40)
-    law = _core.ResponseLaw(k, 0, True, False)
+    law = core.ResponseLaw(k, 0, True, False)
     subkey = words.subkey(key, "row", context="a", column=("c", "d"), mechanism=DIGEST)
     for row in rows:
         stream = Stream(key=key, context="a", first_row=int(row))

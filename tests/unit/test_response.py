@@ -26,9 +26,9 @@ from dpfast import (
     FileError,
     OutsideDomainError,
     Stream,
-    _core,
 )
 from dpfast import RandomisedResponse as Response
+from dpfast._core import rows as core
 from dpfast.reference import response
 
 CANARY = "canary-in-the-mine"
@@ -188,11 +188,11 @@ def test_words_at_the_ends_of_their_range_are_answered(word: int, k: int, epsilo
     mechanism = Response(range(k), epsilon=epsilon)
     codes = np.array([0, k // 2, k - 1], np.uint32)
     out = np.empty(3, np.uint32)
-    law: _core.ResponseLaw = mechanism.law
+    law: core.ResponseLaw = mechanism.law
     law.whole(codes, np.full(3, word, np.uint64), out)
     assert out.tolist() == [response.decide(word, int(code), k, mechanism.threshold) for code in codes]
     if law.split:
-        pending = _core.Pending(3)
+        pending = core.Pending(3)
         high = np.full(3, word >> 48, np.uint16)
         low = np.tile(np.frombuffer((word & ((1 << 48) - 1)).to_bytes(6, "little") + bytes(10), np.uint8), 3)
         law.first(codes, high, out, pending, 0)

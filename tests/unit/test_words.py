@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from cryptography.hazmat.primitives.ciphers import modes
 
-from dpfast import ArgumentError, Stream, _core
+from dpfast import ArgumentError, Stream
 from dpfast import words as cells
+from dpfast._core import rows as core
 from dpfast.reference import words
 
 DIGEST = bytes(range(32))
@@ -43,7 +44,7 @@ def test_a_reader_gives_the_row_blocks_in_order(block: int) -> None:
 @pytest.mark.parametrize("whole", [False, True])
 def test_both_ways_to_the_keystream_meet_the_definition(whole: bool, vector_aes: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Readers that begin before, at, and behind the end of a segment of 2^16 blocks, by GCM and by CTR."""
-    monkeypatch.setattr(_core, "has_vector_aes", lambda: vector_aes)
+    monkeypatch.setattr(core, "has_vector_aes", lambda: vector_aes)
     segment, k, shift = (1 << 17, 1025, 0) if whole else (1 << 19, 1024, 48)
     for first in (0, segment - 7, segment, segment + 1, 5 * segment - 1):
         reader = cells.RowReader(AES_KEY, first, whole=whole, n_rows=20)

@@ -23,7 +23,7 @@ from dpfast.errors import (
 )
 
 if TYPE_CHECKING:
-    from dpfast import etl, histogram, reference
+    from dpfast import etl, histogram, kernels, reference
     from dpfast._config import show_config
     from dpfast.certificates import verify
     from dpfast.composition import compose, compose_bounds, composed_delta
@@ -63,7 +63,7 @@ _HOMES = {
     "show_config": "dpfast._config",
     "verify": "dpfast.certificates",
 }
-_MODULES = ("etl", "histogram", "reference")
+_MODULES = ("etl", "histogram", "kernels", "reference")
 
 __all__ = [
     "ArgumentError",
@@ -97,6 +97,7 @@ __all__ = [
     "composed_delta",
     "etl",
     "histogram",
+    "kernels",
     "optimal_response",
     "reference",
     "sanitise_file",

@@ -52,6 +52,7 @@ LAYERS = [
         "policy",
     },
     {"certificates"},
+    {"audit"},
     {"etl"},
     {"graph"},
     {"duff"},

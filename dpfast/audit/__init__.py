@@ -115,15 +115,14 @@ def audit(
     >>> report.rejected, 0.9 < report.epsilon_lower < 1.0
     (True, True)
 
-    A function of anyone: this one adds noise to a sum whose sensitivity is 1, and has the scale wrong.
+    Any function: this one was meant to keep a bit with epsilon 0.5, and keeps it with twice as much.
 
-    >>> def noisy_sum(dataset, size):
-    ...     bits = np.unpackbits(np.frombuffer(os.urandom(2 * size), np.uint8)).reshape(size, 16)
-    ...     return sum(dataset) + bits.sum(axis=1)
-    >>> import os
     >>> import numpy as np
-    >>> audit(noisy_sum, [([1, 1], [1, 0])], epsilon=0.5, samples=20_000, vectorised=True).rejected
-    True
+    >>> def answer(bit, size):
+    ...     return RandomisedResponse([0, 1], epsilon=1.0).sanitise(np.full(size, bit))
+    >>> report = audit(answer, [(0, 1)], epsilon=0.5, samples=20_000, vectorised=True)
+    >>> report.rejected, report.event.contains([0, 1]).sum()
+    (True, np.int64(1))
     """
     if method not in METHODS:
         raise ArgumentError(f"method must be one of {', '.join(map(repr, METHODS))}")

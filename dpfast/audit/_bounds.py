@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from dpfast._intervals import clopper_pearson
+from dpfast._intervals import beta_quantile
 from dpfast._rounding import FIRST_DIGITS, exp_enclosure, float_below, log_above
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ __all__ = ["Shares", "delta_below", "epsilon_below", "log_below", "proved_shares
 # Quantiles are quadratures, right to 1e-10 of themselves and to 1e-6 of the tail: both are given up, ten times over.
 TAIL_SLACK: Final = 1e-5
 QUANTILE_SLACK: Final = 1e-9
-UNIT_SLACK: Final = 2.0**-48  # of 1 - x near 1
+UNIT_SLACK: Final = 2.0**-48  # for the rounding of 1 - x
 LARGEST_EXPONENT: Final = 700.0  # beyond, e^epsilon is above everything that counts can show
 
 
@@ -58,14 +58,16 @@ def proved_shares(hits: tuple[int, int], samples: tuple[int, int], miss: float) 
     --------
     >>> low, high = proved_shares((900, 0), (1000, 1000), 0.01)
     >>> round(low, 4), round(high, 6)
-    (0.8756, 0.004595)
+    (0.8758, 0.004595)
     """
-    both = 2 * miss * (1 - TAIL_SLACK)
-    (low, _), (_, high) = (
-        clopper_pearson(np.array([count / size]), float(size), both)[0].tolist()
-        for count, size in zip(hits, samples, strict=True)
-    )
-    low = low * (1 - QUANTILE_SLACK) if hits[0] else 0.0
+    misses = samples[0] - hits[0], samples[1] - hits[1]
+    # the greatest share of hits is one minus the least share of misses; without a single one the least share is 0
+    some, other = max(hits[0], 1), max(misses[1], 1)
+    successes, failures = np.array([some, other], np.float64), np.array([misses[0] + 1, hits[1] + 1], np.float64)
+    least, least_misses = beta_quantile(successes, failures, miss * (1 - TAIL_SLACK)).tolist()
+    low = least if hits[0] else 0.0
+    high = 1 - least_misses if misses[1] else 1.0
+    low = (low - min(low, 1 - low) * QUANTILE_SLACK) * (1 - UNIT_SLACK)
     high = high + min(high, 1 - high) * QUANTILE_SLACK + UNIT_SLACK
     return Shares(low, min(high, 1.0))
 

@@ -23,9 +23,12 @@ if TYPE_CHECKING:
 __all__ = ["Cells", "Codes", "Event", "Labels", "Numbers", "choose", "learn"]
 
 FEW_NUMBERS: Final = 512  # up to so many different numbers each is a cell of its own
-OUTPUTS_A_CELL: Final = 400  # of those that make the cells
+MOST_INTERVALS: Final = 128
+OUTPUTS_A_CELL: Final = 1000  # of those that make the cells
 MOST_LABELS: Final = 4096
 TAIL: Final = 16  # outputs beyond the outermost edge
+FEW: Final = 5  # outputs, added to both counts of a cell: smaller counts do not make a ratio
+SIMPLICITY: Final = 0.02  # of the best value, given up for a half-line
 SHOWN: Final = 4  # pieces of an event that its text names
 
 
@@ -114,11 +117,15 @@ class Numbers:
         behind = " or NaN" if last == nan else ""
         last = min(last, nan - 1)
         if first == last and first % 2:
-            return f"{self._edges[first // 2]}{behind}"
+            return f"{self._edge(first // 2)}{behind}"
         # an odd cell begins or ends at its own edge, which belongs to it; an even one lies between two
-        low = f"[{self._edges[first // 2]}" if first % 2 else f"({self._edges[first // 2 - 1]}" if first else "[-inf"
-        high = f"{self._edges[last // 2]}]" if last % 2 else f"{self._edges[last // 2]})" if last < nan - 1 else "inf]"
+        low = f"[{self._edge(first // 2)}" if first % 2 else f"({self._edge(first // 2 - 1)}" if first else "[-inf"
+        high = f"{self._edge(last // 2)}]" if last % 2 else f"{self._edge(last // 2)})" if last < nan - 1 else "inf]"
         return f"{low}, {high}{behind}"
+
+    def _edge(self, place: int) -> str:
+        edge = self._edges[place]
+        return f"{edge:.6g}" if self._edges.dtype.kind == "f" else str(edge)
 
 
 class Labels:
@@ -160,7 +167,7 @@ def learn(first: Any, second: Any) -> Cells:
     if begins.size <= FEW_NUMBERS:
         return Numbers(both[begins])
     n = both.size
-    places = np.linspace(0, n - 1, min(max(n // OUTPUTS_A_CELL, 8), FEW_NUMBERS)).astype(np.int64)
+    places = np.linspace(0, n - 1, min(max(n // OUTPUTS_A_CELL, 8), MOST_INTERVALS)).astype(np.int64)
     # finer towards both ends: halves, quarters, ... of what lies beyond
     tails = (n / 2.0 ** np.arange(1, max(2, math.ceil(math.log2(n / TAIL))))).astype(np.int64)
     return Numbers(np.unique(both[np.concatenate([places[1:-1], tails, n - 1 - tails])]))
@@ -195,22 +202,22 @@ def choose(
     Notes
     -----
     By Neyman and Pearson the best events take cells in descending order of the ratio of their probabilities. Of all such sets
-    those are taken whose bounds would be best if the other half had these counts. Cost: O(n_cells log n_cells).
+    those are taken whose bounds would be best if the other half had these counts. Half-lines, which follow chance less, are
+    preferred unless that costs two hundredths. Cost: O(n_cells log n_cells).
     """
     factor = math.exp(min(epsilon, LARGEST_EXPONENT))
-    orders = [np.argsort(-(counts + 0.5) / (neighbour + 0.5), kind="stable")]
-    if is_ordered:
-        line = np.arange(counts.size)
-        orders += [line, line[::-1]]
-    events = [orders[0][:1], orders[0][:1]]
+    line = np.arange(counts.size - (is_ordered and not counts[-1] + neighbour[-1]))  # without NaN where there is none
+    by_ratio = np.argsort(-(counts + FEW) / (neighbour + FEW), kind="stable")
+    orders = [(1.0, line), (1.0, line[::-1]), (1.0 - SIMPLICITY, by_ratio)] if is_ordered else [(1.0, by_ratio)]
+    events = [by_ratio[:1], by_ratio[:1]]
     best = [-math.inf, -math.inf]
-    for order in orders:
+    for worth, order in orders:
         low, _ = wilson(np.cumsum(counts[order]), max(1, int(counts.sum())), z)
         _, high = wilson(np.cumsum(neighbour[order]), max(1, int(neighbour.sum())), z)
         for number, value in enumerate(((low - delta) / high, low - factor * high)):
             length = int(np.argmax(value))
-            if value[length] > best[number]:
-                best[number], events[number] = float(value[length]), order[: length + 1]
+            if (found := worth * float(value[length])) > best[number]:
+                best[number], events[number] = found, order[: length + 1]
     return np.sort(events[0]), np.sort(events[1])
 
 

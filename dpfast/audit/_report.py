@@ -75,7 +75,7 @@ class AuditReport:
     >>> from dpfast import RandomisedResponse, audit
     >>> report = audit.audit(RandomisedResponse(range(4), epsilon=1.01), epsilon=1.0)
     >>> report.rejected, round(report.epsilon_lower, 6), report.event
-    (True, 1.01, Event('code 0', 0.477866, 0.174045))
+    (True, 1.01, Event('code 0', 0.477861, 0.174046))
     """
 
     method: Literal["exact", "samples"]

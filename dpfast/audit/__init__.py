@@ -135,7 +135,7 @@ def audit(
         raise ArgumentTypeError(f"mechanism must be one of dpfast, a policy, or a callable, not {type(mechanism).__name__}")
     is_sampled = method == "samples" or not is_ours
     if is_sampled:
-        n = _samples(samples)
+        n = _sample_size(samples)
     if not is_ours:
         if method == "exact":
             raise ArgumentError("the law of a function is not known; it is audited by samples")
@@ -302,7 +302,7 @@ def _pairs(pairs: Any) -> list[tuple[Any, Any]]:
     return [(first, second) for first, second in pairs]
 
 
-def _samples(samples: Any) -> int:
+def _sample_size(samples: Any) -> int:
     if samples is None:
         raise ArgumentTypeError("samples is missing: the number of outputs to draw from each dataset")
     n = integer(samples, "samples", minimum=LEAST_SAMPLES)

@@ -65,7 +65,8 @@ def audit(
         The claim. Default for a dpfast mechanism: what it was made for; its figure at `delta` if only that is given; delta 0 if
         only epsilon is given. A function needs epsilon.
     samples : int
-        Outputs drawn from each dataset of a pair, 100 to 2^40; half of them choose events, half test them. Not for "exact".
+        Outputs drawn from each dataset of a pair, 100 to 2^40; half of them choose events, half test them. Not used where "auto"
+        is exact.
     confidence : float, default 0.99
         Probability that a true claim is not rejected, and that all lower bounds hold, at least; at most 1 - 1e-12.
     rng : Stream, optional
@@ -145,15 +146,15 @@ def audit(
             raise ArgumentTypeError("epsilon is missing: the claim to be put to the test")
         claim = check_epsilon(epsilon), check_delta(0.0 if delta is None else delta)
         counted = count_function(mechanism, _pairs(pairs), n, vectorised=vectorised)
-        return sampled_report(counted, epsilon=claim[0], delta=claim[1], samples=n, confidence=confidence)
+        return sampled_report(counted, epsilon=claim[0], delta=claim[1], samples=n, miss=1 - confidence)
     if vectorised:
         raise ArgumentTypeError("vectorised is for functions; mechanisms of dpfast are drawn in bulk anyway")
-    if not is_sampled and samples is not None:
+    if method == "exact" and samples is not None:
         raise ArgumentError('samples is for method="samples"; an exact audit draws none')
     if not isinstance(mechanism, TabledMechanism) and pairs is not None:
         raise ArgumentTypeError("pairs are for one mechanism; of strata and policies all are looked at")
     stream = (Stream() if rng is None else rng) if is_sampled else None
-    run = _Run(n if is_sampled else 0, confidence, stream, threads)
+    run = _Run(n if is_sampled else 0, 1 - confidence, stream, threads)
     if isinstance(mechanism, Rules):
         return run.policy(mechanism, *_policy_claim(mechanism, epsilon, delta))
     if isinstance(mechanism, Stratified):
@@ -162,14 +163,14 @@ def audit(
 
 
 class _Run:
-    """One audit of what dpfast makes: exact without a stream, else by samples."""
+    """One audit of what dpfast makes: exact without a stream, else by samples, of which all bounds hold but for `miss`."""
 
-    def __init__(self, samples: int, confidence: float, stream: Stream | None, threads: int | None) -> None:
-        self.samples, self.confidence, self.stream, self.threads = samples, confidence, stream, threads
+    def __init__(self, samples: int, miss: float, stream: Stream | None, threads: int | None) -> None:
+        self.samples, self.miss, self.stream, self.threads = samples, miss, stream, threads
 
     def share(self, n: int) -> _Run:
         """The same audit for each of n parts, so that all their bounds hold together."""
-        return _Run(self.samples, 1 - (1 - self.confidence) / max(1, n), self.stream, self.threads)
+        return _Run(self.samples, self.miss / max(1, n), self.stream, self.threads)
 
     def mechanism(
         self, mechanism: TabledMechanism, pairs: Sequence[tuple[int, int]] | None, epsilon: float, delta: float
@@ -182,7 +183,7 @@ class _Run:
         if not looked:
             raise ArgumentError("a mechanism on a domain of one category has no neighbours to sample")
         counted = count_mechanism(mechanism, looked, self.samples, stream=self.stream, threads=self.threads)
-        return sampled_report(counted, epsilon=epsilon, delta=delta, samples=self.samples, confidence=self.confidence)
+        return sampled_report(counted, epsilon=epsilon, delta=delta, samples=self.samples, miss=self.miss)
 
     def rule(self, rule: Any) -> AuditReport:
         """A mechanism or strata, at their own claim."""
@@ -224,11 +225,10 @@ class _Run:
         parts = tuple((group.label, share.rule(group.rule)) for group in rules.groups)
         reports = [report for _, report in parts]
         rows = rules.rows_per_person
-        if self.stream is not None or delta == 0.0 or any(isinstance(group.rule, Stratified) for group in rules.groups):
-            lower = _together(reports, delta, rows)
-        else:
-            every = [group.rule for group in rules.groups] * (rows if rows * len(reports) <= MOST_COMPOSED else 1)
-            lower = compose_bounds(every, delta=delta)[0]
+        lower = _together(reports, delta, rows)
+        if self.stream is None:
+            copies = rows if rows * len(reports) <= MOST_COMPOSED else 1
+            lower = max(lower, compose_bounds([_steepest(group.rule, delta) for group in rules.groups] * copies, delta=delta)[0])
         upper = rules.privacy(delta).epsilon if self.stream is None else math.inf
         is_proved = upper <= epsilon
         return AuditReport(
@@ -248,7 +248,7 @@ class _Run:
         )
 
     def _stated(self) -> float:
-        return 1.0 if self.stream is None else self.confidence
+        return 1.0 if self.stream is None else 1 - self.miss
 
 
 def _together(reports: Sequence[AuditReport], delta: float, rows: int) -> float:
@@ -260,6 +260,13 @@ def _together(reports: Sequence[AuditReport], delta: float, rows: int) -> float:
     if math.inf in lowest:
         return math.inf
     return float_below(rows * sum(map(Fraction, lowest), Fraction(0)))
+
+
+def _steepest(rule: Any, delta: float) -> Any:
+    """A mechanism, or the one of the worst stratum: the row that differs may be of any."""
+    if not isinstance(rule, Stratified):
+        return rule
+    return max((mechanism for _, mechanism in rule.strata), key=lambda mechanism: mechanism.epsilon_at(delta))
 
 
 def _claim(mechanism: Any, epsilon: float | None = None, delta: float | None = None) -> tuple[float, float]:

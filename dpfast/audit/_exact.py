@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -136,18 +137,18 @@ def _event(rows: Rows, epsilon: float) -> Event:
     top, bottom = (
         sum(words for words, is_in in zip(row, within, strict=True) if is_in) / WORD_RANGE for row in (rows.top, rows.bottom)
     )
+    return Event(_text(answers), top, bottom, partial(_is_within, answers))
 
-    def contains(codes: Any) -> NDArray[np.bool_]:
-        array = np.asarray(codes)
-        inside = np.zeros(array.shape, bool)
-        for answer in answers:
-            if isinstance(answer, tuple):
-                inside |= np.isin(array, answer)
-            else:
-                inside |= (answer.first <= array) & (array < answer.last) & ~np.isin(array, answer.without)
-        return inside
 
-    return Event(_text(answers), top, bottom, contains)
+def _is_within(answers: Sequence[tuple[int, ...] | _Rest], codes: Any) -> NDArray[np.bool_]:
+    array = np.asarray(codes)
+    inside = np.zeros(array.shape, bool)
+    for answer in answers:
+        if isinstance(answer, tuple):
+            inside |= np.isin(array, answer)
+        else:
+            inside |= (answer.first <= array) & (array < answer.last) & ~np.isin(array, answer.without)
+    return inside
 
 
 def _text(answers: Iterable[tuple[int, ...] | _Rest]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -39,20 +40,20 @@ def sampled_report(
     epsilon: float,
     delta: float,
     samples: int,
-    confidence: float,
+    miss: float,
 ) -> AuditReport:
     """Return what the counts of all pairs prove together.
 
     Notes
     -----
-    With N pairs, 8 N bounds are used, each wrong with probability (1 - confidence) / (8 N) at most, so all hold together with the
-    confidence (Bonferroni); samples may be shared between them.
+    With N pairs, 8 N bounds are used, each wrong with probability miss / (8 N) at most, so all hold together with probability
+    1 - miss (Bonferroni); samples may be shared between them.
     """
-    miss = (1 - confidence) / (len(counted) * DIRECTIONS * EVENTS * ENDS)
+    own_miss = miss / (len(counted) * DIRECTIONS * EVENTS * ENDS)
     findings = []
     for (dataset, neighbour), cells, first, second in counted:
         for pair, one, other in (((dataset, neighbour), first, second), ((neighbour, dataset), second, first)):
-            findings.append(_finding(pair, cells, one, other, epsilon=epsilon, delta=delta, miss=miss))
+            findings.append(_finding(pair, cells, one, other, epsilon=epsilon, delta=delta, miss=own_miss))
     epsilon_lower = max(found.epsilon_lower for found in findings)
     delta_lower = max(found.delta_lower for found in findings)
     tested = samples - samples // 2
@@ -65,10 +66,10 @@ def sampled_report(
         epsilon_upper=float("inf"),
         delta_lower=delta_lower,
         delta_upper=1.0,
-        confidence=confidence,
+        confidence=1 - miss,
         samples=samples,
         findings=tuple(findings),
-        cannot_see=unseen(samples, reach(tested, miss), proved_shares((0, 0), (tested, tested), miss).high),
+        cannot_see=unseen(samples, reach(tested, own_miss), proved_shares((0, 0), (tested, tested), own_miss).high),
     )
 
 
@@ -93,15 +94,12 @@ def _finding(
         float("inf"),
         delta_lower,
         1.0,
-        Event(cells.describe(event), hit / tested[0], other_hit / tested[1], _membership(cells, event)),
+        Event(cells.describe(event), hit / tested[0], other_hit / tested[1], partial(_is_within, cells, event)),
     )
 
 
-def _membership(cells: Cells, event: NDArray[np.int64]) -> Callable[[Any], NDArray[np.bool_]]:
-    def contains(outputs: Any) -> NDArray[np.bool_]:
-        return np.isin(cells.find(normal(outputs)), event)
-
-    return contains
+def _is_within(cells: Cells, event: NDArray[np.int64], outputs: Any) -> NDArray[np.bool_]:
+    return np.isin(cells.find(normal(outputs)), event)
 
 
 def count_mechanism(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+import pickle
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 
-from dpfast import Domain, ExponentialResponse, MatrixResponse, Policy, RandomisedResponse, Stratified, Stream
+from dpfast import Domain, ExponentialResponse, MatrixResponse, Policy, RandomisedResponse, Stratified, Stream, optimal_response
 from dpfast.audit import audit
 from dpfast.audit._events import Codes, Labels, Numbers, choose, learn
 from dpfast.audit._sources import MOST_CATEGORIES, PIECE, mechanism_counts, normal
@@ -33,7 +34,7 @@ def coin(dataset: Any, size: int) -> Any:
     ("mechanism", "options", "error", "text"),
     [
         (RESPONSE, {"method": "guess"}, ArgumentError, "method must be one of"),
-        (RESPONSE, {"samples": 1000}, ArgumentError, 'samples is for method="samples"'),
+        (RESPONSE, {"samples": 1000, "method": "exact"}, ArgumentError, 'samples is for method="samples"'),
         (RESPONSE, {"method": "samples"}, ArgumentTypeError, "samples is missing"),
         (RESPONSE, {"method": "samples", "samples": 99}, ArgumentError, "at least 100"),
         (RESPONSE, {"method": "samples", "samples": 1 << 41}, ArgumentError, "at most 2"),
@@ -91,6 +92,15 @@ def test_the_claim_is_that_of_the_mechanism_unless_told() -> None:
     assert audit(matrix).epsilon == matrix.epsilon_at()
 
 
+def test_every_kind_of_mechanism_has_a_table() -> None:
+    for mechanism in (
+        optimal_response(range(3), loss="ordinal", epsilon=1.0),
+        ExponentialResponse(range(3), distance="hamming", epsilon=1.0),
+    ):
+        assert audit(mechanism).verdict == "proved"
+        assert not audit(mechanism, method="samples", samples=10_000, rng=Stream.insecure(1), confidence=0.9999).rejected
+
+
 def test_given_pairs_prove_nothing_about_others() -> None:
     report = audit(RESPONSE, [(0, 1)])
     assert [found.pair for found in report.findings] == [(0, 1), (1, 0)]
@@ -136,7 +146,12 @@ def test_a_policy_at_delta_is_composed() -> None:
     assert report.epsilon - 1e-8 < report.epsilon_lower <= report.epsilon < 10.0
     assert audit(policy, delta=1e-6, epsilon=report.epsilon - 1e-6).rejected
     strata = Policy({"smoker": STRATA, "age": "public", "a": policy.columns["a"]})
-    assert 0.0 <= audit(strata, delta=1e-3).epsilon_lower <= strata.privacy(1e-3).epsilon
+    report = audit(strata, delta=1e-3)
+    assert 0.99 * report.epsilon < report.epsilon_lower <= report.epsilon < 2.5
+    # rules that were made for a delta, and a claim without
+    loose = Policy({name: RandomisedResponse(range(3), epsilon=0.5, delta=0.1) for name in "ab"})
+    report = audit(loose, delta=0.0)
+    assert report.epsilon * (1 - 1e-12) < report.epsilon_lower <= report.epsilon
 
 
 def test_a_rule_that_lies_refutes_the_policy() -> None:
@@ -265,4 +280,7 @@ def test_reports_are_fit_for_json_and_hold_no_dataset() -> None:
     text = json.dumps(report.to_dict())
     assert secret not in text + repr(report) + str(report)
     assert json.loads(text)["verdict"] == "not refuted"
+    for event in (report.event, audit(RESPONSE).event):
+        assert pickle.loads(pickle.dumps(event)).contains([0, 1]).shape == (2,)
+    assert audit(RESPONSE, samples=1000).method == "exact"
     assert "confidence" in str(audit(lambda dataset: dataset, [(0, 1)], epsilon=1.0, samples=200))

@@ -98,8 +98,9 @@ def audit(
     chosen on other samples, as in [2]_; by Bonferroni they hold together with the confidence. Outputs must be independent.
     **A whole row of a policy.** Its lower bound is that of the worst pair in every column together; by samples the sum of those
     of the columns at delta 0, else the greatest of those that are for no less delta.
-    **Cost.** Exact: about 1 ms for randomised response, O(k^3) for other tables as for `delta_at`. Samples: some 5 ns a row on
-    one thread for a mechanism of few categories, and whatever the function takes; memory does not grow with their number.
+    **Cost.** Exact: about 1 ms for randomised response; other tables O(k^2) at delta 0 for a true claim, else a few times
+    `delta_at`. Samples: some 5 ns a row on one thread for a mechanism of few categories, and whatever the function takes; memory
+    does not grow with their number.
 
     References
     ----------
@@ -192,27 +193,30 @@ class _Run:
     def strata(self, rule: Stratified, asked: float | None, asked_delta: float | None) -> AuditReport:
         """Each stratum at the claim, or where none was given at its own; the rule is what the worst stratum is."""
         epsilon, delta = _claim(rule, asked, asked_delta)
+        is_own = asked is None and asked_delta is None
         share = self.share(len(rule.strata))
-        parts = []
+        parts, whole = [], []
         for value, mechanism in rule.strata:
             if not isinstance(mechanism, TabledMechanism):
                 raise ArgumentTypeError(f"a {type(mechanism).__name__} has no table to audit")
-            claim = _claim(mechanism) if asked is None and asked_delta is None else (epsilon, delta)
-            label = f"{rule.by} is {'another value' if value is ... else repr(value)}"
-            parts.append((label, share.mechanism(mechanism, None, *claim)))
-        reports = [report for _, report in parts]
-        # a lower bound at less delta, or at less epsilon, is none here; an upper one is
-        lowest = [report for report in reports if report.delta >= delta]
-        worst = max(lowest, key=lambda report: (report.epsilon_lower, report.delta_lower))
+            claim = _claim(mechanism) if is_own else (epsilon, delta)
+            report = share.mechanism(mechanism, None, *claim)
+            parts.append((f"{rule.by} is {'another value' if value is ... else repr(value)}", report))
+            if self.stream is None and claim != (epsilon, delta):
+                report = share.mechanism(mechanism, None, epsilon, delta)
+            # by samples: a lower bound at less delta, or at less epsilon, is none here
+            if report.delta >= delta:
+                whole.append(report)
+        worst = max(whole, key=lambda report: (report.epsilon_lower, report.delta_lower))
         return AuditReport(
             method=worst.method,
             epsilon=epsilon,
             delta=delta,
-            rejected=any(report.rejected for report in reports),
+            rejected=any(report.rejected for report in [*whole, *(report for _, report in parts)]),
             epsilon_lower=worst.epsilon_lower,
-            epsilon_upper=max(report.epsilon_upper for report in reports),
-            delta_lower=max((report.delta_lower for report in lowest if report.epsilon >= epsilon), default=0.0),
-            delta_upper=max(report.delta_upper for report in reports),
+            epsilon_upper=max(report.epsilon_upper for report in whole),
+            delta_lower=max((report.delta_lower for report in whole if report.epsilon >= epsilon), default=0.0),
+            delta_upper=max(report.delta_upper for report in whole),
             confidence=self._stated(),
             samples=self.samples,
             findings=worst.findings,

@@ -174,10 +174,13 @@ def worst_pairs(mechanism: TabledMechanism, epsilon: float, delta: float) -> lis
     table = mechanism.integer_table
     if k + unknown == 1:
         return []
-    least = table_epsilon(table, delta, unknown=unknown)
-    pairs = [_steepest(mechanism)] if delta == 0.0 else []
-    for at in (min(epsilon, LARGEST_EPSILON), min(least, LARGEST_EPSILON) * (1 - 2.0**-40)):
-        pairs.append(worst_pair(table, at, unknown=unknown)[1])
+    if delta == 0.0:
+        pairs = [_steepest(mechanism)]
+    else:
+        least = min(table_epsilon(table, delta, unknown=unknown), LARGEST_EPSILON)
+        pairs = [worst_pair(table, least * (1 - 2.0**-40), unknown=unknown)[1]]
+    if epsilon < table_epsilon(table, 0.0, unknown=unknown):  # from there on no pair exceeds it
+        pairs.append(worst_pair(table, min(epsilon, LARGEST_EPSILON), unknown=unknown)[1])
     # of equal rows: two different ones
     return list(dict.fromkeys(pair if pair[0] != pair[1] else (0, 1) for pair in pairs))
 

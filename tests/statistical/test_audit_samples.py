@@ -205,6 +205,30 @@ def test_variants_of_the_sparse_vector_technique(variant: str) -> None:
         assert report.event.neighbour_probability == 0.0
 
 
+def unary(keeps: Callable[[float], float]) -> Callable[[np.random.Generator], Function]:
+    """A bit for each of four categories: that of the true one is set with probability keeps(q), any other with q."""
+
+    def make(rng: np.random.Generator) -> Function:
+        q = 1 / (math.e + 1)
+
+        def answer(category: int, size: int) -> Any:
+            chances = np.full(4, q)
+            chances[category] = keeps(q)
+            return rng.random((size, 4)) < chances
+
+        return answer
+
+    return make
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(("keeps", "is_wrong"), [(lambda q: 0.5, False), (lambda q: 1 - q, True)], ids=["right", "wrong"])
+def test_unary_encoding_keeps_the_own_bit_with_its_own_probability(keeps: Any, is_wrong: bool) -> None:
+    report = audit(seeded(unary(keeps)), [(0, 1)], epsilon=1.0, samples=60_000, confidence=SURE, vectorised=True)
+    assert report.rejected == is_wrong
+    assert report.epsilon_lower > (1.6 if is_wrong else 0.8)
+
+
 @pytest.mark.statistical
 def test_one_output_at_a_time_and_refusals() -> None:
     rng = np.random.default_rng(8)

@@ -165,12 +165,16 @@ def test_a_rule_that_lies_refutes_the_policy() -> None:
     assert (public.epsilon_upper, public.verdict, public.parts) == (0.0, "proved", ())
 
 
-def test_strata_of_other_deltas_are_bounded_by_those_of_no_less() -> None:
+def test_strata_of_other_deltas() -> None:
     loose, strict = RandomisedResponse(range(3), epsilon=1.0, delta=0.1), RandomisedResponse(range(3), epsilon=3.0)
     report = audit(Stratified("by", {1: loose, 2: strict}))
     true = max(loose.epsilon_at(0.1), strict.epsilon_at(0.1))
-    assert (report.delta, report.epsilon) == (0.1, true)
-    assert report.epsilon_lower <= true <= report.epsilon_upper
+    assert (report.delta, report.epsilon, report.verdict) == (0.1, true, "proved")
+    assert math.nextafter(report.epsilon_lower, math.inf) == true == report.epsilon_upper
+    assert report.delta_lower <= max(loose.delta_at(true), strict.delta_at(true)) <= report.delta_upper
+    assert [part.epsilon for _, part in report.parts] == [1.0, 3.0]
+    sampled = audit(Stratified("by", {1: loose, 2: strict}), method="samples", samples=50_000, rng=Stream.insecure(1))
+    assert 0.9 < sampled.epsilon_lower <= loose.epsilon_at(0.1)  # the strict one is put to its own claim, at delta 0
 
 
 def test_samples_of_a_policy_share_the_error() -> None:

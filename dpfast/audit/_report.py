@@ -65,10 +65,10 @@ class AuditReport:
         Outputs drawn from each dataset of a pair; half of them chose the events, half tested them. 0 if exact.
     findings : tuple of Finding
         One for each ordered pair that was looked at.
-    parts : tuple of (str, AuditReport)
-        Of a policy a report for each rule, of a stratified rule one for each stratum.
     cannot_see : str
         What a violation may be that this audit does not show.
+    parts : tuple of (str, AuditReport)
+        Of a policy a report for each rule, of a stratified rule one for each stratum.
 
     Examples
     --------
@@ -109,6 +109,10 @@ class AuditReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as a dict fit for JSON, without the datasets: numbers, texts and parts.
+
+        Returns
+        -------
+        dict
 
         Examples
         --------

@@ -23,7 +23,7 @@ from dpfast.errors import (
 )
 
 if TYPE_CHECKING:
-    from dpfast import etl, histogram, kernels, reference
+    from dpfast import audit, etl, histogram, kernels, reference
     from dpfast._config import show_config
     from dpfast.certificates import verify
     from dpfast.composition import compose, compose_bounds, composed_delta
@@ -63,7 +63,7 @@ _HOMES = {
     "show_config": "dpfast._config",
     "verify": "dpfast.certificates",
 }
-_MODULES = ("etl", "histogram", "kernels", "reference")
+_MODULES = ("audit", "etl", "histogram", "kernels", "reference")
 
 __all__ = [
     "ArgumentError",
@@ -92,6 +92,7 @@ __all__ = [
     "Stratified",
     "Stream",
     "__version__",
+    "audit",
     "compose",
     "compose_bounds",
     "composed_delta",

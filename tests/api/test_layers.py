@@ -53,6 +53,7 @@ LAYERS = [
         "policy",
     },
     {"certificates"},
+    {"audit"},
     {"etl"},
     {"graph"},
     {"duff"},

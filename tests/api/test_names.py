@@ -13,7 +13,7 @@ import pytest
 import dpfast
 from dpfast import errors
 
-MODULES = {"etl", "histogram", "kernels", "reference"}
+MODULES = {"audit", "etl", "histogram", "kernels", "reference"}
 EXPECTED = {
     "ArgumentError",
     "ArgumentTypeError",
@@ -79,6 +79,7 @@ def test_each_name_is_there_and_listed(name: str) -> None:
         "etl",
         "composition",
         "budget",
+        "audit",
     ],
 )
 def test_modules_export_what_they_say(name: str) -> None:

@@ -23,7 +23,7 @@ from dpfast.errors import (
 )
 
 if TYPE_CHECKING:
-    from dpfast import etl, histogram, reference
+    from dpfast import duff, etl, histogram, reference
     from dpfast._config import show_config
     from dpfast.certificates import verify
     from dpfast.composition import compose, compose_bounds, composed_delta
@@ -63,7 +63,7 @@ _HOMES = {
     "show_config": "dpfast._config",
     "verify": "dpfast.certificates",
 }
-_MODULES = ("etl", "histogram", "reference")
+_MODULES = ("duff", "etl", "histogram", "reference")
 
 __all__ = [
     "ArgumentError",
@@ -95,6 +95,7 @@ __all__ = [
     "compose",
     "compose_bounds",
     "composed_delta",
+    "duff",
     "etl",
     "histogram",
     "optimal_response",

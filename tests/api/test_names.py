@@ -13,7 +13,7 @@ import pytest
 import dpfast
 from dpfast import errors
 
-MODULES = {"etl", "histogram", "reference"}
+MODULES = {"duff", "etl", "histogram", "reference"}
 EXPECTED = {
     "ArgumentError",
     "ArgumentTypeError",

@@ -46,7 +46,7 @@ def median_levels(values: ArrayLike, *, bounds: Any, step: Any = None, neighbour
     --------
     >>> levels = median_levels([1, 2, 4, 8, 9], bounds=(0, 10), neighbours="add_remove")
     >>> levels.distance.tolist()
-    [5, 4, 2, 1, 0, 2, 3, 5, 6]
+    [5, 3, 1, 1, 0, 2, 2, 4, 6]
     """
     return quantile_levels(values, Fraction(1, 2), bounds=bounds, step=step, neighbours=neighbours, missing=missing)
 
@@ -88,9 +88,9 @@ def quantile_levels(
 
     Examples
     --------
-    >>> levels = quantile_levels([1, 2, 4, 5, 8, 9], 0.9, bounds=(0, 10), step=0.5, neighbours="add_remove")
+    >>> levels = quantile_levels([1, 2, 4, 5, 8, 9], 0.9, bounds=(0, 10), step=0.25, neighbours="add_remove")
     >>> levels.distance[levels.measure > 1].tolist()
-    [6, 4, 2]
+    [7, 6, 5, 4, 3, 2, 1]
     """
     fraction = check_quantile(q)
     grid, indices = grid_indices(values, bounds=bounds, step=step, neighbours=neighbours, missing=missing)

@@ -98,7 +98,7 @@ def sample(
     >>> from dpfast.duff import Levels
     >>> levels = Levels([2, 1, 0, 1], [0, 40, 50, 51], [39, 49, 50, 99], step=1)
     >>> sample(levels, epsilon=4.0, rng=Stream.insecure(1))
-    50
+    98
     """
     _check_levels(levels)
     exact = check_epsilon(epsilon)
@@ -153,7 +153,7 @@ def log_probabilities(levels: Levels, *, epsilon: float) -> NDArray[np.float64]:
     >>> from dpfast.duff import Levels
     >>> import numpy as np
     >>> np.exp(log_probabilities(Levels([1, 0], [0, 9], [8, 9], step=1), epsilon=2.0)).round(6).tolist()
-    [0.768025, 0.231975]
+    [0.768031, 0.231969]
     """
     _check_levels(levels)
     weights = Weights(epsilon).of(levels.distance)

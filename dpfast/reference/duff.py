@@ -25,7 +25,8 @@ __all__ = [
 
 DataSet = tuple[int, ...]
 
-DIGITS = 300  # of keys in a race, whose uniform numbers have 576 bits
+DIGITS = 120  # of keys in a race
+WORDS = 5  # of its uniform numbers: 320 bits
 
 
 def rows_of(counts: DataSet) -> list[int]:
@@ -134,7 +135,7 @@ def law(distance: Sequence[int], measure: Sequence[int], exponent: Fraction) -> 
 def race(logs: Sequence[Fraction | None], factors: Sequence[int | Fraction], word: Callable[[int, int], int]) -> int:
     """The item with the least E / mass, mass = e^log * factor (log None: no mass), E = -ln(1 - U), U from the words of an item.
 
-    word(i, j) is the j-th word of item i, the highest bits first. Keys are rounded to 300 digits.
+    word(i, j) is the j-th word of item i, the highest bits first. Keys are rounded to 120 digits.
     """
     context = decimal.Context(prec=DIGITS, Emin=decimal.MIN_EMIN, Emax=decimal.MAX_EMAX)
     best: tuple[decimal.Decimal, int] | None = None
@@ -142,9 +143,9 @@ def race(logs: Sequence[Fraction | None], factors: Sequence[int | Fraction], wor
         if log is None or not factor:
             continue
         uniform = 0
-        for part in range(9):
+        for part in range(WORDS):
             uniform = uniform << 64 | word(item, part)
-        rest = Fraction(2 * ((1 << 576) - uniform) - 1, 1 << 577)  # the middle of what the words leave open
+        rest = Fraction(2 * ((1 << 64 * WORDS) - uniform) - 1, 2 << 64 * WORDS)  # the middle of what the words leave open
         key = context.ln(context.ln(_decimal(rest, context)).copy_negate())
         key = context.subtract(context.subtract(key, _decimal(log, context)), context.ln(_decimal(Fraction(factor), context)))
         if best is None or key < best[0]:

@@ -1,4 +1,4 @@
-"""Duff from its definitions: distances by walking from data set to data set, weights and laws in integers, the race to many digits.
+"""Duff from its definitions: distances by walking over data sets, weights and laws in integers, the race to many digits.
 
 A data set is a tuple of counts, one for each point 0 .. m - 1 of a small grid (or label of a domain).
 """
@@ -81,14 +81,16 @@ def distances(counts: DataSet, statistic: Callable[[DataSet], set[int]], relatio
 def mean_range(counts: DataSet, steps: int, relation: str) -> tuple[Fraction, Fraction]:
     """The least and the largest mean after so many steps, at least one of which is a row that comes (or is replaced)."""
     means = []
-    walks = {(counts, False)}
+    walks: set[tuple[DataSet, bool]] = {(counts, False)}
     for _ in range(steps):
         walks = {
-            (other, came or sum(other) >= sum(place)) for place, came in walks for other in neighbours_of(place, relation)
+            (other, came or len(rows_of(other)) >= len(rows_of(place)))
+            for place, came in walks
+            for other in neighbours_of(place, relation)
         }
     for place, came in walks:
-        if (came or not steps) and sum(place):
-            means.append(Fraction(sum(rows_of(place)), sum(place)))
+        if (came or not steps) and any(place):
+            means.append(Fraction(sum(rows_of(place)), len(rows_of(place))))
     return min(means), max(means)
 
 

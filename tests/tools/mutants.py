@@ -14,12 +14,18 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from importlib import import_module
 from pathlib import Path
 
-from faults import MUTANTS, Mutant
-from faults_audit import MUTANTS as AUDIT_MUTANTS
+from faults import Mutant
 
 ROOT = Path(__file__).resolve().parents[2]
+
+
+def every_fault() -> list[Mutant]:
+    """The faults of faults.py and of each faults_ENGINE.py beside it."""
+    files = sorted(Path(__file__).parent.glob("faults*.py"))
+    return [mutant for file in files for mutant in import_module(file.stem).MUTANTS]
 
 
 def survives(mutant: Mutant, folder: Path) -> str:
@@ -52,7 +58,7 @@ def survives(mutant: Mutant, folder: Path) -> str:
 
 def main(names: list[str]) -> int:
     failures = 0
-    for mutant in [*MUTANTS, *AUDIT_MUTANTS]:
+    for mutant in every_fault():
         if names and mutant.name not in names:
             continue
         with tempfile.TemporaryDirectory() as folder:

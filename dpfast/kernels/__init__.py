@@ -1,7 +1,8 @@
 """Kernels of your own, compiled by numba, inside our mechanisms, and ours inside your loops.
 
 `response` chooses a mechanism for each row by your function of public columns. `respond` decides one row by a word within your
-own compiled loop; `table` and `words` give it what it needs. Only what is compiled needs numba: ``pip install 'dpfast[numba]'``.
+own compiled loop; `table` and `words` give it what it needs. `levels` makes your function of distances a statistic of Duff.
+Only what is compiled needs numba: ``pip install 'dpfast[numba]'``.
 """
 
 from __future__ import annotations
@@ -12,14 +13,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dpfast.kernels.rows import MatrixTable, ResponseTable, table, words
     from dpfast.kernels.rule import respond
+    from dpfast.kernels.statistics import Statistic, levels
     from dpfast.kernels.strata import ComputedStrata, response
 
-__all__ = ["ComputedStrata", "MatrixTable", "ResponseTable", "respond", "response", "table", "words"]
+__all__ = ["ComputedStrata", "MatrixTable", "ResponseTable", "Statistic", "levels", "respond", "response", "table", "words"]
 
 _HOMES = {
     "ComputedStrata": "strata",
     "MatrixTable": "rows",
     "ResponseTable": "rows",
+    "Statistic": "statistics",
+    "levels": "statistics",
     "respond": "rule",
     "response": "strata",
     "table": "rows",

@@ -38,7 +38,6 @@ LAYERS = [
     {"integer_mechanism"},
     {"response", "matrix"},
     {"exponential", "optimal", "stratified"},
-    {"kernels"},
     {"_policy_groups", "_policy_mechanisms", "_toml_lines"},
     {
         "_policy_base",
@@ -58,6 +57,7 @@ LAYERS = [
     {"graph"},
     {"duff"},
     {"baselines"},
+    {"kernels"},
     {"_config"},
     {"cli", "__main__"},
 ]

@@ -48,6 +48,9 @@ class Chunk(Protocol):
     def take(self, rows: NDArray[np.int64]) -> NDArray[Any]:
         """The values of some rows; nulls are left out."""
 
+    def aligned(self, start: int, stop: int) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
+        """A value for each of the rows start .. stop-1, and which of them are null and have any value; None if none is."""
+
 
 class Column(Protocol):
     """Values, and what they are."""
@@ -63,8 +66,8 @@ class Column(Protocol):
     def memories(self) -> Iterable[Memory]:
         """All rows, in order, part by part; may be asked for again."""
 
-    def sample(self, size: int, run: int) -> tuple[NDArray[Any], int]:
-        """About `size` values anywhere, or all of them, and the number of rows, without those that are known to be null."""
+    def sample(self, size: int, run: int) -> tuple[NDArray[Any], int, int]:
+        """About `size` values anywhere, or all of them; the number of rows looked at for them, and of all rows."""
 
 
 class _ArrayChunk:
@@ -81,10 +84,24 @@ class _ArrayChunk:
 
     def _plain(self, part: NDArray[Any]) -> NDArray[Any]:
         part = part.compressed() if isinstance(part, np.ma.MaskedArray) else np.asarray(part)
+        plain = self._machine(part)
+        absent = _not_a_time(plain) if part.dtype.kind in "Mm" else None
+        return plain if absent is None else plain[~absent]
+
+    def aligned(self, start: int, stop: int) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
+        part = self._array[start:stop]
+        plain = self._machine(np.asarray(part))
+        if isinstance(part, np.ma.MaskedArray):
+            absent: NDArray[np.bool_] | None = np.ma.getmaskarray(part).copy()
+        else:
+            absent = None
+        if part.dtype.kind in "Mm" and (no_time := _not_a_time(plain)) is not None:
+            absent = no_time if absent is None else absent | no_time
+        return plain, absent
+
+    def _machine(self, part: NDArray[Any]) -> NDArray[Any]:
         if part.dtype.kind in "Mm":
-            part = np.ascontiguousarray(part, part.dtype.newbyteorder("=")).view(np.int64)
-            missing = part == np.iinfo(np.int64).min  # NaT
-            return part[~missing] if missing.any() else part
+            return np.ascontiguousarray(part, part.dtype.newbyteorder("=")).view(np.int64)
         return np.require(part.view(np.uint8) if part.dtype.kind == "b" else part, self._dtype, ["C", "A"])
 
 
@@ -101,22 +118,40 @@ class _ArrowChunk:
     def take(self, rows: NDArray[np.int64]) -> NDArray[Any]:
         return self._plain(self._array.take(rows))
 
+    def aligned(self, start: int, stop: int) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
+        part = self._decoded(self._array.slice(start, stop - start))
+        if not part.null_count:
+            return self._machine(part), None
+        absent = part.is_null().to_numpy(zero_copy_only=False)
+        return self._machine(part.fill_null(0)), absent
+
     def _plain(self, part: pa.Array) -> NDArray[Any]:
+        part = self._decoded(part)
+        return self._machine(part.drop_null() if part.null_count else part)
+
+    def _decoded(self, part: pa.Array) -> pa.Array:
+        """Plain machine integers, floats or bits, nulls as they are."""
         import pyarrow as pa
 
-        if pa.types.is_null(part.type):
-            return np.empty(0, self._dtype)
         if pa.types.is_dictionary(part.type):
             try:
                 part = part.dictionary.take(part.indices)
             except pa.ArrowIndexError:
                 raise CorruptDataError("a dictionary index points outside its dictionary") from None
-        if part.null_count:
-            part = part.drop_null()
-        if not (pa.types.is_boolean(part.type) or pa.types.is_integer(part.type) or pa.types.is_floating(part.type)):
-            part = part.view(pa.int32() if part.type.bit_width == 32 else pa.int64())
+        if pa.types.is_null(part.type):
+            return pa.nulls(len(part), pa.float64())
+        if pa.types.is_boolean(part.type) or pa.types.is_integer(part.type) or pa.types.is_floating(part.type):
+            return part
+        return part.view(pa.int32() if part.type.bit_width == 32 else pa.int64())
+
+    def _machine(self, part: pa.Array) -> NDArray[Any]:
         found = part.to_numpy(zero_copy_only=False)
         return np.require(found.view(np.uint8) if found.dtype.kind == "b" else found, self._dtype, ["C", "A"])
+
+
+def _not_a_time(values: NDArray[np.int64]) -> NDArray[np.bool_] | None:
+    absent = values == np.iinfo(np.int64).min  # NaT
+    return absent if absent.any() else None
 
 
 class Memory:
@@ -138,11 +173,20 @@ class Memory:
 
     def pieces(self, start: int, stop: int) -> Iterator[NDArray[Any]]:
         """The values of rows start .. stop-1, piece by piece."""
+        for chunk, first, last in self._spans(start, stop):
+            yield chunk.piece(first, last)
+
+    def aligned(self, start: int, stop: int) -> Iterator[tuple[NDArray[Any], NDArray[np.bool_] | None]]:
+        """A value for each of the rows start .. stop-1, piece by piece, and which of them are null (None: none is)."""
+        for chunk, first, last in self._spans(start, stop):
+            yield chunk.aligned(first, last)
+
+    def _spans(self, start: int, stop: int) -> Iterator[tuple[Chunk, int, int]]:
         place = bisect_right(self._ends, start) - 1
         while start < stop:
             first, end = self._ends[place], min(stop, self._ends[place + 1], start + PIECE_ROWS)
             if start < end:
-                yield self._chunks[place].piece(start - first, end - first)
+                yield self._chunks[place], start - first, end - first
             start = end
             place += start == self._ends[place + 1]
 
@@ -151,9 +195,9 @@ class Memory:
         for piece in self.pieces(0, self.rows):
             yield piece if self.dtype.kind != "f" else piece[piece == piece]
 
-    def sample(self, size: int, run: int) -> tuple[NDArray[Any], int]:
+    def sample(self, size: int, run: int) -> tuple[NDArray[Any], int, int]:
         if self.rows <= 2 * size:
-            return np.concatenate([np.empty(0, self.dtype), *self.pieces(0, self.rows)]), self.rows
+            return np.concatenate([np.empty(0, self.dtype), *self.pieces(0, self.rows)]), self.rows, self.rows
         starts = np.frombuffer(os.urandom(8 * (size // run)), np.uint64) % np.uint64(self.rows - run)
         rows = (np.sort(starts.astype(np.int64))[:, None] + np.arange(run)).reshape(-1)
         rows.sort()
@@ -163,8 +207,7 @@ class Memory:
             for chunk, first, begin, end in zip(self._chunks, self._ends, cuts[:-1], cuts[1:], strict=False)
             if begin < end
         ]
-        found = np.concatenate(parts)
-        return found, round(self.rows * found.size / rows.size)
+        return np.concatenate(parts), rows.size, self.rows
 
 
 class Source:
@@ -185,19 +228,18 @@ class Source:
                 raise ArgumentTypeError("the chunks of values differ in type")
             yield memory
 
-    def sample(self, size: int, run: int) -> tuple[NDArray[Any], int]:
-        """One pass: of every `stride` rows about one is kept; when they are too many, every second of them, and so on."""
-        kept, held, rows, stride = [], 0, 0, 1
+    def sample(self, size: int, run: int) -> tuple[NDArray[Any], int, int]:
+        """One pass: about one of every `stride` rows; when there are too many, every second of them is kept, and so on."""
+        kept, held, looked, rows, stride = [np.empty(0, self.dtype)], 0, 0, 0, 1
         for memory in self.memories():
-            found, numbers = memory.sample(max(memory.rows // stride // 2, run), run)
-            rows += numbers
-            found = found[:: max(1, found.size * stride // max(memory.rows, 1))]
-            kept.append(found)
-            held += found.size
+            found, of_rows, all_rows = memory.sample(max(memory.rows // stride // 2, run), run)
+            part = max(1, of_rows * stride // max(all_rows, 1))  # more were looked at than wanted
+            kept.append(found[::part])
+            held, looked, rows = held + kept[-1].size, looked + -(-of_rows // part), rows + all_rows
             if held > 2 * size:
                 kept = [np.concatenate(kept)[::2]]
-                held, stride = kept[0].size, 2 * stride
-        return np.concatenate(kept), rows
+                held, looked, stride = kept[0].size, looked // 2, 2 * stride
+        return np.concatenate(kept), looked, rows
 
 
 class ParquetColumn:

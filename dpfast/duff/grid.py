@@ -179,6 +179,11 @@ class Grid:
             return number * self.step
         return number * self.ratio.numerator / self.ratio.denominator
 
+    def index_of(self, value: Any) -> int:
+        """The number of the point nearest to one value, as of a bound."""
+        number = self._number(value, "a value that stands for others") / self.ratio + Fraction(1, 2)
+        return min(max(math.floor(number) - self.origin, 0), self.size - 1)
+
     def values(self, indices: NDArray[np.int64]) -> NDArray[Any]:
         """The values of many points."""
         found = grid_values(indices, self.origin, self.step, self.ratio)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from dpfast.duff.means import mean_levels
     from dpfast.duff.modes import mode_levels
     from dpfast.duff.orders import median_levels, quantile_levels
+    from dpfast.duff.quantile import median, quantile
     from dpfast.duff.sampling import log_probabilities, sample
 
 # Where each public name lives; modules load on first use.
@@ -18,6 +19,8 @@ _HOMES = {
     "Grid": "dpfast.duff.grid",
     "Levels": "dpfast.duff.levels",
     "log_probabilities": "dpfast.duff.sampling",
+    "median": "dpfast.duff.quantile",
+    "quantile": "dpfast.duff.quantile",
     "mean_levels": "dpfast.duff.means",
     "median_levels": "dpfast.duff.orders",
     "mode_levels": "dpfast.duff.modes",

@@ -123,7 +123,7 @@ class _ArrowChunk:
         if not part.null_count:
             return self._machine(part), None
         absent = part.is_null().to_numpy(zero_copy_only=False)
-        return self._machine(part.fill_null(0)), absent
+        return self._machine(part.fill_null(_zero(part.type))), absent
 
     def _plain(self, part: pa.Array) -> NDArray[Any]:
         part = self._decoded(part)
@@ -140,6 +140,8 @@ class _ArrowChunk:
                 raise CorruptDataError("a dictionary index points outside its dictionary") from None
         if pa.types.is_null(part.type):
             return pa.nulls(len(part), pa.float64())
+        if pa.types.is_float16(part.type):
+            return part.cast(pa.float32())
         if pa.types.is_boolean(part.type) or pa.types.is_integer(part.type) or pa.types.is_floating(part.type):
             return part
         return part.view(pa.int32() if part.type.bit_width == 32 else pa.int64())
@@ -147,6 +149,12 @@ class _ArrowChunk:
     def _machine(self, part: pa.Array) -> NDArray[Any]:
         found = part.to_numpy(zero_copy_only=False)
         return np.require(found.view(np.uint8) if found.dtype.kind == "b" else found, self._dtype, ["C", "A"])
+
+
+def _zero(kind: pa.DataType) -> Any:
+    import pyarrow as pa
+
+    return pa.scalar(False if pa.types.is_boolean(kind) else 0, kind)
 
 
 def _not_a_time(values: NDArray[np.int64]) -> NDArray[np.bool_] | None:

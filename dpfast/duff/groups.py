@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from dpfast.duff.weights import Weights
     from dpfast.randomness import Stream
 
-__all__ = ["Grouped", "codes_of", "domain_of_keys", "group_answers", "keep_rows", "put_together"]
+__all__ = ["Grouped", "codes_of", "domain_of_keys", "group_answers", "keep_rows", "people_of", "put_together"]
 
 NARROW_POINTS: Final = (1 << 32) - 2  # grid indices of 32 bits, the last one being free for what is no number
 STRANGE: Final = (1 << 32) - 1
@@ -123,13 +123,14 @@ def _integer_codes(column: Any, domain: Domain, threads: int | None) -> NDArray[
     return codes
 
 
-def keep_rows(person: Any, most: int, stream: Stream, column_name: Any, digest: bytes) -> NDArray[np.bool_]:
+def keep_rows(
+    people: NDArray[np.int64], known: NDArray[np.bool_], most: int, stream: Stream, column_name: Any, digest: bytes
+) -> NDArray[np.bool_]:
     """A random choice of at most `most` rows of each person; rows of no person are left out.
 
     Each row has a word of the stream; the rows of a person with the least words are kept. The words of a person's rows are
     independent of everyone else's, so what is kept of others has the same law with and without the person.
     """
-    people, known = _people(person)
     cells = stream.rows(column_name, digest, people.size).reader(0, whole=True)
     words = np.empty(people.size, np.uint64)
     for start in range(0, people.size, TASK_ROWS):
@@ -143,7 +144,7 @@ def keep_rows(person: Any, most: int, stream: Stream, column_name: Any, digest: 
     return kept & known
 
 
-def _people(person: Any) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def people_of(person: Any) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """A number for each person, and which rows have one."""
     import pyarrow as pa
 

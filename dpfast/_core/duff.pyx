@@ -68,11 +68,13 @@ cdef extern from "select_window.h" nogil:
 
 
 cdef extern from "groups.h" nogil:
-    size_t dpf_snap_f64(const double *, size_t, double, int64_t, int64_t, uint32_t, uint32_t *) noexcept
-    size_t dpf_snap_f32(const float *, size_t, double, int64_t, int64_t, uint32_t, uint32_t *) noexcept
+    size_t dpf_snap_f64(const double *, size_t, double, int32_t, int32_t, uint32_t, uint32_t *, int) noexcept
+    size_t dpf_snap_f32(const float *, size_t, double, int32_t, int32_t, uint32_t, uint32_t *, int) noexcept
     void dpf_code_i64(const int64_t *, size_t, int64_t, const uint32_t *, size_t, uint32_t, uint32_t *) noexcept
     void dpf_code_i32(const int32_t *, size_t, int64_t, const uint32_t *, size_t, uint32_t, uint32_t *) noexcept
     void dpf_group_count(const uint32_t *, size_t, uint64_t *) noexcept
+    void dpf_group_spread(const uint32_t *, const uint32_t *, size_t, unsigned, uint64_t *, uint64_t *) noexcept
+    void dpf_group_settle(const uint64_t *, size_t, uint64_t *, uint32_t *) noexcept
     void dpf_group_scatter_u32(const uint32_t *, const uint32_t *, size_t, uint64_t *, uint32_t *) noexcept
     void dpf_group_scatter_i64(const uint32_t *, const int64_t *, size_t, uint64_t *, int64_t *) noexcept
     size_t dpf_group_window_u32(uint32_t *, size_t, size_t, size_t, int64_t *, uint64_t *, uint64_t *) noexcept
@@ -241,10 +243,11 @@ def scan(int kind, const uint8_t[::1] values not None, const uint8_t[::1] limits
         dpf_scan(kind, &values[0], n, &limits[0], &kept[0], &counts[0], plain)
 
 
-def snap_floats(values not None, double scale, int64_t first, int64_t last, uint32_t strange, uint32_t[::1] out not None):
+def snap_floats(values not None, double scale, int32_t first, int32_t last, uint32_t strange, uint32_t[::1] out not None,
+                bint plain=False):
     """Grid indices of float32 or float64 values on a grid of a power of two; returns how many were NaN."""
-    cdef int64_t most = <int64_t>1 << 50
-    need(-most < first <= last < most and last - first < (<int64_t>1 << 32) - 1, "this grid does not fit 32 bits")
+    cdef int32_t most = <int32_t>1 << 30
+    need(-most < first <= last < most, "this grid does not fit 31 bits")
     cdef const double[::1] doubles
     cdef const float[::1] singles
     cdef size_t n = out.shape[0], strangers = 0
@@ -254,11 +257,11 @@ def snap_floats(values not None, double scale, int64_t first, int64_t last, uint
     if values.dtype.itemsize == 8:
         doubles = values
         with nogil:
-            strangers = dpf_snap_f64(&doubles[0], n, scale, first, last, strange, &out[0])
+            strangers = dpf_snap_f64(&doubles[0], n, scale, first, last, strange, &out[0], plain)
     else:
         singles = values
         with nogil:
-            strangers = dpf_snap_f32(&singles[0], n, scale, first, last, strange, &out[0])
+            strangers = dpf_snap_f32(&singles[0], n, scale, first, last, strange, &out[0], plain)
     return strangers
 
 
@@ -312,6 +315,24 @@ def group_scatter(const uint32_t[::1] codes not None, values not None, uint64_t[
         wide, wide_out = values, out
         with nogil:
             dpf_group_scatter_i64(&codes[0], &wide[0], n, &places[0], &wide_out[0])
+
+
+def group_spread(const uint32_t[::1] codes not None, const uint32_t[::1] values not None, int shift,
+                 uint64_t[::1] places not None, uint64_t[::1] out not None):
+    """Put codes and values at the next places of the buckets of their codes."""
+    cdef size_t n = codes.shape[0]
+    need(values.shape[0] == codes.shape[0] and 0 <= shift < 32, "values and codes differ in length")
+    if n:
+        with nogil:
+            dpf_group_spread(&codes[0], &values[0], n, shift, &places[0], &out[0])
+
+
+def group_settle(const uint64_t[::1] pairs not None, uint64_t[::1] places not None, uint32_t[::1] out not None):
+    """Put the values of pairs at the next places of their codes."""
+    cdef size_t n = pairs.shape[0]
+    if n:
+        with nogil:
+            dpf_group_settle(&pairs[0], n, &places[0], &out[0])
 
 
 @cython.final

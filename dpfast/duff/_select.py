@@ -316,9 +316,7 @@ class _Search:
         return Window(points, (np.cumsum(counts) + below).astype(np.uint64), below, self.n)
 
 
-def find_window(
-    column: Column, cells: Cells, places: Places, missing: int | None = None, threads: int | None = None
-) -> Window:
+def find_window(column: Column, cells: Cells, places: Places, missing: int | None = None, threads: int | None = None) -> Window:
     """Return a window that holds the wanted places.
 
     Parameters

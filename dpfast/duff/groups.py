@@ -22,7 +22,6 @@ from dpfast.errors import ArgumentError, ArgumentTypeError, IdError
 if TYPE_CHECKING:
     import threading
 
-
     from numpy.typing import NDArray
 
     from dpfast.duff._chunks import Column
@@ -36,7 +35,9 @@ __all__ = ["Grouped", "codes_of", "domain_of_keys", "group_answers", "keep_rows"
 
 NARROW_POINTS: Final = (1 << 32) - 2  # grid indices of 32 bits, the last one being free for what is no number
 STRANGE: Final = (1 << 32) - 1
-EXACT_BITS: Final = 50  # of places on the grid that the fast conversion takes
+EXACT_BITS: Final = 30  # of places on the grid that the fast conversion takes
+BUCKETS: Final = 64  # where rows of many groups are put first
+MANY: Final = 1 << 12  # groups
 DENSE: Final = 16  # a table of codes pays where the keys span at most this many times their number
 LARGE: Final = 1 << 20  # a group that is looked at like a column of its own
 TASK_ROWS: Final = 1 << 18
@@ -47,6 +48,8 @@ def domain_of_keys(by: Any, keys: Any) -> Domain:
     if isinstance(keys, Domain):
         return keys
     if not isinstance(by, tuple):
+        if isinstance(keys, list) and keys == list(range(len(keys))) and not any(isinstance(key, bool) for key in keys[:2]):
+            keys = range(len(keys))  # a domain that need not be listed
         return Domain(keys, unknown="randomise")
     if not isinstance(keys, (list, tuple)) or not all(isinstance(key, tuple) and len(key) == len(by) for key in keys):
         raise ArgumentTypeError("keys of several columns are a list of tuples, one value a column")
@@ -99,7 +102,12 @@ def _integer_codes(column: Any, domain: Domain, threads: int | None) -> NDArray[
         if not t.is_integer(plain.type) or plain.null_count or (hasattr(plain, "chunks") and plain.num_chunks != 1):
             return None
         plain = (plain.chunk(0) if hasattr(plain, "chunks") else plain).to_numpy(zero_copy_only=False)
-    if domain.kind not in ("int", "range") or plain is None or domain.null_code is not None or isinstance(plain, np.ma.MaskedArray):
+    if (
+        domain.kind not in ("int", "range")
+        or plain is None
+        or domain.null_code is not None
+        or isinstance(plain, np.ma.MaskedArray)
+    ):
         return None
     if plain.ndim != 1 or plain.dtype not in (np.dtype(np.int64), np.dtype(np.int32)):
         return None
@@ -175,7 +183,8 @@ class Grouped:
 
     @property
     def sizes(self) -> NDArray[np.int64]:
-        return np.diff(self.starts.astype(np.int64))
+        starts = self.starts.astype(np.int64)
+        return np.subtract(starts[1:], starts[:-1])
 
     def group(self, place: int) -> NDArray[Any]:
         return self.values[int(self.starts[place]) : int(self.starts[place + 1])]
@@ -190,9 +199,9 @@ def put_together(
     missing: int | None,
     threads: int | None,
 ) -> Grouped:
-    """Put the grid indices of each group together. `codes` is changed: what is no number goes to no group, unless it is `missing`."""
+    """Put the grid indices of each group together. `codes` is changed: what is no number is in no group, unless it is `missing`."""
     narrow = grid.size <= NARROW_POINTS
-    indices = np.empty(codes.size, np.uint32 if narrow else np.int64)
+    indices: NDArray[Any] = np.empty(codes.size, np.uint32 if narrow else np.int64)
     _fill_indices(column, grid, cells, codes, indices, k, missing, threads)
     n, parts = codes.size, max(1, min(threads or available(), codes.size // TASK_ROWS))
     edges = [n * part // parts for part in range(parts + 1)]
@@ -207,12 +216,30 @@ def put_together(
         run_parts(run, parts, 1, threads)
 
     each_part(lambda part, rows: core.group_count(codes[rows], counts[part]))
-    sizes = counts.sum(axis=0)
-    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.uint64)
-    places = starts[:-1] + np.cumsum(counts, axis=0, dtype=np.uint64) - counts
-    together = np.empty(codes.size, indices.dtype)
-    each_part(lambda part, rows: core.group_scatter(codes[rows], indices[rows], places[part], together))
+    starts = np.concatenate([[0], np.cumsum(counts.sum(axis=0))]).astype(np.uint64)
+    together = np.empty(n, indices.dtype)
+    if k < MANY or not narrow:
+        places = _places(counts)
+        each_part(lambda part, rows: core.group_scatter(codes[rows], indices[rows], places[part], together))
+        return Grouped(together, np.ascontiguousarray(starts[:-1]))
+    shift = max(0, k.bit_length() - BUCKETS.bit_length() + 1)
+    firsts = np.arange(0, k + 1, 1 << shift)
+    buckets, pairs = _places(np.add.reduceat(counts, firsts, axis=1)), np.empty(n, np.uint64)
+    each_part(lambda part, rows: core.group_spread(codes[rows], indices[rows], shift, buckets[part], pairs))
+    ends, places = starts[[*firsts, k + 1]].tolist(), starts[:-1].copy()
+
+    def settle(start: int, stop: int) -> None:
+        for first in range(int(ends[start]), int(ends[stop]), TASK_ROWS):
+            core.group_settle(pairs[first : min(first + TASK_ROWS, int(ends[stop]))], places, together)
+
+    run_parts(settle, firsts.size, 1, threads)
     return Grouped(together, np.ascontiguousarray(starts[:-1]))
+
+
+def _places(counts: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Where each part, by rows, begins to write each group: group by group, and part by part within."""
+    totals = counts.sum(axis=0, dtype=np.uint64)
+    return np.ascontiguousarray(np.cumsum(totals, dtype=np.uint64) - totals + np.cumsum(counts, axis=0, dtype=np.uint64) - counts)
 
 
 def _fill_indices(
@@ -269,7 +296,9 @@ def _scale(grid: Grid, dtype: np.dtype[Any]) -> float | None:
     return bottom / top
 
 
-def group_answers(grouped: Grouped, question: Question, weights: Weights, blocks: Blocks, threads: int | None) -> NDArray[np.int64]:
+def group_answers(
+    grouped: Grouped, question: Question, weights: Weights, blocks: Blocks, threads: int | None
+) -> NDArray[np.int64]:
     """Draw the answer of every group, the i-th by draw number i."""
     sizes = grouped.sizes
     law = question.law(weights, min(question.cap, int(sizes.max(initial=0)) + 3))

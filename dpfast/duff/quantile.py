@@ -172,7 +172,7 @@ def quantile(
     public_groups : bool
         Under replace_one `by` is refused unless this says that the group of each row is public.
     rows_per_person : int
-        Rows that one person may have; the caller vouches for it, or gives `person`. The draw is made at epsilon / rows_per_person.
+        Rows that one person may have; the caller vouches for it, or gives `person`. A draw is made at epsilon / rows_per_person.
     person : column, optional
         Whose row it is: integers or text. Of each person at most `rows_per_person` rows are kept, at random; rows without a
         person are dropped. Needs add_remove.
@@ -201,8 +201,8 @@ def quantile(
     w_d(x) / sum of w in integers, d(x) being the number of persons to add or remove (or replace) until x is the quantile, and
     w_k <= e^(epsilon / 2) w_{k+1}. No delta, nothing rounded. Groups are disjoint, so each is answered with all of epsilon; a
     person's `rows_per_person` rows may lie in several. The time a call takes is not protected.
-    **Cost.** One pass over the data (two where they are not in memory), a few times that of `numpy.max`; memory some hundredths of
-    the column. By group: the rows are put together by group, 8 to 16 bytes a row. Where 2 (ln points + 14) / epsilon exceeds the
+    **Cost.** One pass over the data (two where they are not in memory), a few times that of `numpy.max`; memory some hundredths
+    of the column. By group: the rows are put together by group, 8 to 16 bytes a row. Where 2 (ln points + 14) / epsilon exceeds the
     number of rows, they are sorted.
 
     References
@@ -278,9 +278,7 @@ class _Plan(NamedTuple):
     missing: int | None
 
     @classmethod
-    def of(
-        cls, values: Any, q: Any, bounds: Any, epsilon: Fraction, neighbours: str, step: Any, missing: Any
-    ) -> _Plan:
+    def of(cls, values: Any, q: Any, bounds: Any, epsilon: Fraction, neighbours: str, step: Any, missing: Any) -> _Plan:
         fraction = check_quantile(q)
         if fraction.denominator >= 1 << 62:
             raise ArgumentError("q has too many digits: give a fraction with a denominator below 2**62")

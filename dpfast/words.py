@@ -204,8 +204,8 @@ class DrawBits:
 class DrawWords:
     """The words of a reservation of draws, addressed by index, with as many more bits behind each as anyone asks for.
 
-    Word i is bytes 8i .. 8i+7 (little-endian) of the plane of the draws. Behind it come parts p = 1, 2, ... of two words each: the
-    enciphered block (plane of the draws + 2^50 p, counter i).
+    Word i is bytes 8i .. 8i+7 (little-endian) of the plane of the draws. Behind it come parts p = 1, 2, ... of two words each:
+    the enciphered block (plane of the draws + 2^50 p, counter i).
     """
 
     __slots__ = ("_block", "_number", "_subkey")

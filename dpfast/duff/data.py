@@ -53,9 +53,9 @@ def numbers_of(column: Any) -> tuple[NDArray[Any], int]:
 
 
 def _of_list(values: list[Any]) -> NDArray[Any]:
+    """What is there of a list."""
     present = [value for value in values if value is not None]
-    array = np.asarray(present) if present else np.zeros(0)
-    return np.append(array, np.full(len(values) - len(present), np.nan)) if array.dtype.kind == "f" else array
+    return np.asarray(present) if present else np.zeros(0)
 
 
 def _of_arrow(column: Any) -> NDArray[Any]:

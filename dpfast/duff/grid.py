@@ -190,7 +190,7 @@ class Grid:
         return found.astype(np.int64).view(self.dtype) if self.dtype is not None else found
 
     def snap(self, values: NDArray[Any]) -> NDArray[np.int64]:
-        """The number of the point nearest to each value, halves up, clipped to the bounds. NaN and NaT are the caller's matter."""
+        """The number of the point nearest to each value, halves up, within the bounds. NaN and NaT are the caller's matter."""
         kind = values.dtype.kind
         if kind in "Mm":
             if self.dtype is None or values.dtype != self.dtype:

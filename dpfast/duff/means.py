@@ -38,9 +38,9 @@ def mean_levels(values: ArrayLike, *, bounds: Any, step: Any = None, neighbours:
 
     Notes
     -----
-    Distances are exact for all but isolated points that removals alone could hit, and have sensitivity 1 everywhere: grid points are
-    compared with means as integers. Useful where the bounds are loose and outliers few; for well-scaled data noise on sum and count is
-    better. **Cost.** A sort, and some microseconds for each level up to the one that reaches both bounds, at most n + 1.
+    Distances are exact for all but isolated points that removals alone could hit, and have sensitivity 1 everywhere: grid points
+    are compared with means as integers. Useful where the bounds are loose and outliers few; for well-scaled data noise on sum and
+    count is better. **Cost.** A sort, and some microseconds for each level up to the one that reaches both bounds, at most n + 1.
 
     Examples
     --------

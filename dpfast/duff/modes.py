@@ -33,8 +33,9 @@ def mode_levels(values: Any, *, domain: Domain, neighbours: Neighbours) -> Level
     Returns
     -------
     Levels
-        Private data, with step 1 and origin 0. Distance c_max - c_x, of sensitivity 1 under either relation: exact under add_remove,
-        an upper bound under replace_one. Neighbouring labels of one distance share an entry, so a large domain costs nothing.
+        Private data, with step 1 and origin 0. Distance c_max - c_x, of sensitivity 1 under either relation: exact under
+        add_remove, an upper bound under replace_one. Neighbouring labels of one distance share an entry, so a large domain costs
+        nothing.
 
     Raises
     ------

@@ -1,7 +1,8 @@
 """Levels of the median and of quantiles: how many persons must come, go or change until an order statistic takes a value.
 
-B.2 and B.3 of the mathematics. Data are snapped to the grid first, so equal values carry weight. For a grid point x let L, E, G be the
-numbers of rows below, at and above it. All comparisons are of integers; q is an exact fraction num / den, its formulas times den.
+B.2 and B.3 of the mathematics. Data are snapped to the grid first, so equal values carry weight. For a grid point x let L, E, G
+be the numbers of rows below, at and above it. All comparisons are of integers; q is an exact fraction num / den, its formulas
+times den.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def median_levels(values: ArrayLike, *, bounds: Any, step: Any = None, neighbour
     --------
     >>> levels = median_levels([1, 2, 4, 8, 9], bounds=(0, 10), neighbours="add_remove")
     >>> levels.distance.tolist()
-    [5, 4, 2, 1, 0, 2, 3, 5, 6]
+    [5, 3, 1, 1, 0, 2, 2, 4, 6]
     """
     return quantile_levels(values, Fraction(1, 2), bounds=bounds, step=step, neighbours=neighbours, missing=missing)
 
@@ -59,8 +60,8 @@ def quantile_levels(
     Parameters
     ----------
     values : column of numbers
-        numpy, pyarrow, pandas, polars or a list; integers, floats, booleans, dates or times. Clipped to the bounds and snapped to the
-        nearest grid point, halves up.
+        numpy, pyarrow, pandas, polars or a list; integers, floats, booleans, dates or times. Clipped to the bounds and snapped to
+        the nearest grid point, halves up.
     q : float, Fraction, Decimal, 0, 1, or a pair of ints
         From 0 to 1. A float is read as the shortest decimal that denotes it: 0.1 is one tenth.
     bounds : (lower, upper)
@@ -88,9 +89,9 @@ def quantile_levels(
 
     Examples
     --------
-    >>> levels = quantile_levels([1, 2, 4, 5, 8, 9], 0.9, bounds=(0, 10), step=0.5, neighbours="add_remove")
+    >>> levels = quantile_levels([1, 2, 4, 5, 8, 9], 0.9, bounds=(0, 10), step=0.25, neighbours="add_remove")
     >>> levels.distance[levels.measure > 1].tolist()
-    [6, 4, 2]
+    [7, 6, 5, 4, 3, 2, 1]
     """
     fraction = check_quantile(q)
     grid, indices = grid_indices(values, bounds=bounds, step=step, neighbours=neighbours, missing=missing)
@@ -147,13 +148,13 @@ def quantile_distances(
         if n == 0:
             return np.zeros_like(below)
         rank = quantile_rank(q, n)
-        return np.maximum(0, np.maximum(below - rank + 1, rank - below - equal))
+        return np.asarray(np.maximum(0, np.maximum(below - rank + 1, rank - below - equal)))
     if n == 0:
         return np.ones_like(below)
     if q == 0:
-        return below + (equal == 0)
+        return np.asarray(below + (equal == 0), np.int64)
     if q == Fraction(1, 2):
-        return np.maximum(0, np.maximum(below - above - equal + 1, above - below - equal))
+        return np.asarray(np.maximum(0, np.maximum(below - above - equal + 1, above - below - equal)))
     num, den = q.numerator, q.denominator
     if den * (n + 2) >= 1 << 62:  # Python's integers do not wrap
         below, equal, above = (part.astype(object) for part in (below, equal, above))
@@ -170,8 +171,8 @@ def quantile_distances(
 def envelope_ranks(q: Fraction, n: int, last: int, neighbours: Neighbours) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Ranks lo_k, hi_k for k = 0 .. last: y_lo and y_hi are the least and largest q-quantile within distance k of n rows.
 
-    Rank 0 is the lower end of the grid and rank n + 1 the upper one. The levels min{k : y_lo <= x <= y_hi} have sensitivity 1. Without
-    rows the quantile counts as the lower end.
+    Rank 0 is the lower end of the grid and rank n + 1 the upper one. The levels min{k : y_lo <= x <= y_hi} have sensitivity 1.
+    Without rows the quantile counts as the lower end.
     """
     steps = np.arange(last + 1, dtype=np.int64)
     if neighbours == "replace_one":

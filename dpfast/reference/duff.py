@@ -1,4 +1,4 @@
-"""Duff from its definitions: distances by walking from data set to data set, weights and laws in integers, the race to many digits.
+"""Duff from its definitions: distances by walking over data sets, weights and laws in integers, the race to many digits.
 
 A data set is a tuple of counts, one for each point 0 .. m - 1 of a small grid (or label of a domain).
 """
@@ -25,7 +25,8 @@ __all__ = [
 
 DataSet = tuple[int, ...]
 
-DIGITS = 300  # of keys in a race, whose uniform numbers have 576 bits
+DIGITS = 120  # of keys in a race
+WORDS = 5  # of its uniform numbers: 320 bits
 
 
 def rows_of(counts: DataSet) -> list[int]:
@@ -80,14 +81,16 @@ def distances(counts: DataSet, statistic: Callable[[DataSet], set[int]], relatio
 def mean_range(counts: DataSet, steps: int, relation: str) -> tuple[Fraction, Fraction]:
     """The least and the largest mean after so many steps, at least one of which is a row that comes (or is replaced)."""
     means = []
-    walks = {(counts, False)}
+    walks: set[tuple[DataSet, bool]] = {(counts, False)}
     for _ in range(steps):
         walks = {
-            (other, came or sum(other) >= sum(place)) for place, came in walks for other in neighbours_of(place, relation)
+            (other, came or len(rows_of(other)) >= len(rows_of(place)))
+            for place, came in walks
+            for other in neighbours_of(place, relation)
         }
     for place, came in walks:
-        if (came or not steps) and sum(place):
-            means.append(Fraction(sum(rows_of(place)), sum(place)))
+        if (came or not steps) and any(place):
+            means.append(Fraction(sum(rows_of(place)), len(rows_of(place))))
     return min(means), max(means)
 
 
@@ -134,7 +137,7 @@ def law(distance: Sequence[int], measure: Sequence[int], exponent: Fraction) -> 
 def race(logs: Sequence[Fraction | None], factors: Sequence[int | Fraction], word: Callable[[int, int], int]) -> int:
     """The item with the least E / mass, mass = e^log * factor (log None: no mass), E = -ln(1 - U), U from the words of an item.
 
-    word(i, j) is the j-th word of item i, the highest bits first. Keys are rounded to 300 digits.
+    word(i, j) is the j-th word of item i, the highest bits first. Keys are rounded to 120 digits.
     """
     context = decimal.Context(prec=DIGITS, Emin=decimal.MIN_EMIN, Emax=decimal.MAX_EMAX)
     best: tuple[decimal.Decimal, int] | None = None
@@ -142,9 +145,9 @@ def race(logs: Sequence[Fraction | None], factors: Sequence[int | Fraction], wor
         if log is None or not factor:
             continue
         uniform = 0
-        for part in range(9):
+        for part in range(WORDS):
             uniform = uniform << 64 | word(item, part)
-        rest = Fraction(2 * ((1 << 576) - uniform) - 1, 1 << 577)  # the middle of what the words leave open
+        rest = Fraction(2 * ((1 << 64 * WORDS) - uniform) - 1, 2 << 64 * WORDS)  # the middle of what the words leave open
         key = context.ln(context.ln(_decimal(rest, context)).copy_negate())
         key = context.subtract(context.subtract(key, _decimal(log, context)), context.ln(_decimal(Fraction(factor), context)))
         if best is None or key < best[0]:

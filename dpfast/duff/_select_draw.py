@@ -3,9 +3,9 @@
 Precondition: a window that holds every grid point whose distance d is at most K; the weights w_0 >= w_1 >= ... of distances.
 One round: a grid point from the weights w_min(d, K + 1). A point with d <= K is the answer. Of any other one the exact distance
 is counted in the data, and it is accepted with probability w_d / w_(K+1). A round therefore gives x with probability
-w_d(x) / G, G being the sum of w_min(d, K + 1), whatever x. If the point is rejected a whole new round begins, with other words; after `ROUNDS`
-of them all values are sorted and the point is drawn from the weights of the exact distances. Postcondition: x has probability
-w_d(x) / sum of w_d; the same for every K and every number of rounds.
+w_d(x) / G, G being the sum of w_min(d, K + 1), whatever x. If the point is rejected a whole new round begins, with other words;
+after `ROUNDS` of them all values are sorted and the point is drawn from the weights of the exact distances. Postcondition: x has
+probability w_d(x) / sum of w_d; the same for every K and every number of rounds.
 
 K is public: the least for which a point is rejected with probability at most e^-14, if some point has distance 0.
 """

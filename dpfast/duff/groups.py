@@ -199,7 +199,7 @@ def put_together(
     missing: int | None,
     threads: int | None,
 ) -> Grouped:
-    """Put the grid indices of each group together. `codes` is changed: what is no number is in no group, unless it is `missing`."""
+    """Put the grid indices of each group together. Changes `codes`: what is no number is in no group, unless it is `missing`."""
     narrow = grid.size <= NARROW_POINTS
     indices: NDArray[Any] = np.empty(codes.size, np.uint32 if narrow else np.int64)
     _fill_indices(column, grid, cells, codes, indices, k, missing, threads)

@@ -202,8 +202,8 @@ def quantile(
     w_k <= e^(epsilon / 2) w_{k+1}. No delta, nothing rounded. Groups are disjoint, so each is answered with all of epsilon; a
     person's `rows_per_person` rows may lie in several. The time a call takes is not protected.
     **Cost.** One pass over the data (two where they are not in memory), a few times that of `numpy.max`; memory some hundredths
-    of the column. By group: the rows are put together by group, 8 to 16 bytes a row. Where 2 (ln points + 14) / epsilon exceeds the
-    number of rows, they are sorted.
+    of the column. By group: the rows are put together by group, some 20 bytes a row. Where 2 (ln points + 14) / epsilon exceeds
+    the number of rows, they are sorted.
 
     References
     ----------

@@ -39,6 +39,8 @@ EXPECTED = {
     "ExponentialResponse",
     "MatrixResponse",
     "optimal_response",
+    "median",
+    "quantile",
     "race",
     "race_slack",
     "CertificateError",
@@ -82,6 +84,7 @@ def test_each_name_is_there_and_listed(name: str) -> None:
         "composition",
         "budget",
         "duff",
+        "duff.quantile",
         "duff.race",
     ],
 )

@@ -34,7 +34,7 @@ def add_verbs(verbs: Any) -> None:
     verb = verbs.add_parser("quantile", help="a private quantile of a column, or of its groups", epilog=EXAMPLE)
     verb.add_argument("file", metavar="FILE", help="a Parquet file")
     verb.add_argument("--column", metavar="NAME", required=True, help="the column of numbers, dates or timestamps")
-    verb.add_argument("--bounds", metavar="LOW,HIGH", required=True, type=_pair, help="public bounds; values outside are clipped")
+    verb.add_argument("--bounds", metavar="LOW,HIGH", required=True, type=_pair, help="public; values outside are clipped")
     verb.add_argument(
         "--q", type=_decimal, default=decimal.Decimal("0.5"), metavar="Q", help="from 0 to 1 (default 0.5: the median)"
     )

@@ -249,14 +249,13 @@ def _of_objects(values: list[Any]) -> Memory:
         raise ArgumentError("values are nested; give one column at a time (there is no axis)")
     if not values:
         return Memory([np.empty(0)])
-    try:
-        return Memory([pa.array(values)])
-    except (pa.ArrowException, OverflowError, ValueError, TypeError):
-        pass
-    try:
-        return Memory([pa.array(values, pa.uint64())])  # integers of 2^63 and more
-    except (pa.ArrowException, OverflowError, ValueError, TypeError):
-        raise ArgumentTypeError(f"a list of values holds objects of no common type that serves; {USE}") from None
+    for kind in (None, pa.uint64()):  # integers of 2^63 and more are not found out by themselves
+        try:
+            array = pa.array(values, kind)
+        except (pa.ArrowException, OverflowError, ValueError, TypeError):
+            continue
+        return Memory([array])
+    raise ArgumentTypeError(f"a list of values holds objects of no common type; {USE}")
 
 
 def _arrow(make: Any) -> Any:

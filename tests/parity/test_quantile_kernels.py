@@ -25,7 +25,9 @@ def hostile(kind: str, n: int) -> np.ndarray[Any, Any]:
     dtype = np.dtype(kind)
     if dtype.kind == "f":
         values = RNG.normal(size=n).astype(dtype)
-        special = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 0.5, -0.5, 1e30, np.nextafter(dtype.type(0.5), dtype.type(0))], dtype)
+        special = np.array(
+            [np.nan, np.inf, -np.inf, 0.0, -0.0, 0.5, -0.5, 1e30, np.nextafter(dtype.type(0.5), dtype.type(0))], dtype
+        )
     else:
         ends = np.iinfo(dtype)
         values = RNG.integers(ends.min, ends.max, n, dtype, endpoint=True)
@@ -46,9 +48,7 @@ def test_a_pass_counts_and_keeps_what_numpy_does(kind: str, *, plain: bool) -> N
             if not (wanted[0] <= wanted[1] <= wanted[2]):
                 continue  # a limit that is no number, in a place where none may be
             out, counts = np.zeros(n + 1, kind), np.zeros(core.SCAN_COUNTS, np.uint64)
-            core.scan(
-                TYPES.index(kind), values.view(np.uint8), order.view(np.uint8), out[:n].view(np.uint8), counts, plain
-            )
+            core.scan(TYPES.index(kind), values.view(np.uint8), order.view(np.uint8), out[:n].view(np.uint8), counts, plain)
             assert counts.tolist() == [*wanted, int((values == values).sum()), kept.size]
             assert out[: kept.size].tobytes() == kept.tobytes()
             assert out[n] == 0
@@ -112,19 +112,65 @@ def test_windows_of_groups_are_sorted_data(dtype: Any) -> None:
             assert seen[3] == shape.size
 
 
+def adversary(n: int) -> list[int]:
+    """Values that make every pivot of the kernel one of the least: decided while a copy of its method runs (McIlroy, 1999).
+
+    Values are open ("gas") until a pivot is chosen; then those that the pivot was taken from get the least values still free.
+    """
+    gas = n
+    value = [gas] * n
+    places = list(range(n))  # what the kernel moves about
+    solid = 0
+
+    def freeze(item: int) -> None:
+        nonlocal solid
+        if value[item] == gas:
+            value[item] = solid
+            solid += 1
+
+    def middle(a: int, b: int, c: int) -> int:
+        for item in (a, b, c)[: 2 if sum(value[item] == gas for item in (a, b, c)) == 3 else 3]:
+            if sum(value[other] == gas for other in (a, b, c)) > 1:
+                freeze(item)
+        return sorted((a, b, c), key=value.__getitem__)[1]
+
+    low = 0
+    while n - low > 24:
+        size, half, eighth, high = n - low, low + (n - low) // 2, (n - low) // 8, n
+        at = places.__getitem__
+        if size > 200:
+            pivot = middle(
+                middle(at(low), at(low + eighth), at(low + 2 * eighth)),
+                middle(at(half - eighth), at(half), at(half + eighth)),
+                middle(at(high - 1 - 2 * eighth), at(high - 1 - eighth), at(high - 1)),
+            )
+        else:
+            pivot = middle(at(low), at(half), at(high - 1))
+        freeze(pivot)
+        limit, below = value[pivot], low
+        for place in range(low, n):
+            item = places[place]
+            places[place], places[below] = places[below], item
+            below += value[item] < limit
+        low = below if below > low else low + 1
+        if below == low - 1:
+            places.insert(low - 1, places.pop(places.index(pivot, low - 1)))
+    for item in places:
+        freeze(item)
+    return value
+
+
 def test_quicksort_that_is_cut_badly_goes_on_by_heap() -> None:
-    # Medians of three and of nine are led astray by this order; the budget of bad cuts ends and a heap takes over.
-    n = 1 << 14
-    values = list(range(n))
-    for place in range(n - 1, 2, -1):  # undo what choosing the middle does
-        half = place // 2
-        values[half], values[place - 1] = values[place - 1], values[half]
-    array = np.array(values, np.uint32)
+    # Every cut takes away a handful of values, so the budget of cuts ends and a heap has to put the rest in order.
+    n = 3000
+    array = np.array(adversary(n), np.uint32)
+    assert sorted(array.tolist()) == list(range(n))
     points, upto = np.empty(n, np.int64), np.empty(n, np.uint64)
     edges = np.array([0, n], np.uint64)
     windows = core.Windows(1)
     windows.fill(array, edges, edges[:1], edges[1:], edges, points, upto, 0, 1)
     assert (points == np.arange(n)).all()
+    assert (array == np.arange(n)).all()
 
 
 @pytest.mark.parametrize("fixed", [False, True])

@@ -101,7 +101,7 @@ def _pair(text: str) -> tuple[Any, Any]:
 def _quantile(options: argparse.Namespace) -> int:
     from dpfast._parquet import ParquetSource
     from dpfast.duff._chunks import ParquetColumn
-    from dpfast.duff.quantile import quantile
+    from dpfast.duff.selection import quantile
 
     key = key_option(options)
     if (options.by is None) != (options.keys is None):

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from dpfast.duff.means import mean_levels
     from dpfast.duff.modes import mode_levels
     from dpfast.duff.orders import median_levels, quantile_levels
-    from dpfast.duff.quantile import median, quantile
     from dpfast.duff.sampling import log_probabilities, sample
+    from dpfast.duff.selection import median, quantile
 
 # Where each public name lives; modules load on first use.
 _HOMES = {
@@ -20,10 +20,10 @@ _HOMES = {
     "Levels": "dpfast.duff.levels",
     "log_probabilities": "dpfast.duff.sampling",
     "mean_levels": "dpfast.duff.means",
-    "median": "dpfast.duff.quantile",
+    "median": "dpfast.duff.selection",
     "median_levels": "dpfast.duff.orders",
     "mode_levels": "dpfast.duff.modes",
-    "quantile": "dpfast.duff.quantile",
+    "quantile": "dpfast.duff.selection",
     "quantile_levels": "dpfast.duff.orders",
     "sample": "dpfast.duff.sampling",
 }

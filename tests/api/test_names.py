@@ -84,7 +84,7 @@ def test_each_name_is_there_and_listed(name: str) -> None:
         "composition",
         "budget",
         "duff",
-        "duff.quantile",
+        "duff.selection",
         "duff.race",
     ],
 )

@@ -116,7 +116,8 @@ def _scattered(n: int, end: int) -> NDArray[np.int64]:
     mixed = np.arange(n, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15) + np.frombuffer(fresh_key(), np.uint64)[0]
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         mixed = (mixed ^ mixed >> np.uint64(shift)) * np.uint64(factor)
-    return ((mixed ^ mixed >> np.uint64(31)) % np.uint64(end)).astype(np.int64)
+    places: NDArray[np.int64] = ((mixed ^ mixed >> np.uint64(31)) % np.uint64(end)).astype(np.int64)
+    return places
 
 
 class Source:

@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 __all__ = ["Cells", "GridCells", "PlainCells", "Window", "all_values", "count_at", "find_window"]
 
 SMALL: Final = 1 << 15  # values that are simply sorted
-SAMPLE: Final = 1 << 17  # places looked at before a pass, in runs that share a line of the cache
+SAMPLE: Final = 1 << 17  # at most so many places are looked at before a pass, in runs that share a line of the cache
+SPARSE: Final = 8  # one of 2^8 rows
 RUN: Final = 8
 POINTS_MAX: Final = 1 << 62
 JOINED: Final = 1 << 22  # what is kept is put together up to this size
@@ -258,7 +259,8 @@ class _Search:
 
     def propose(self, places: Places, margin: float) -> tuple[int, int, bool]:
         """Cells for the next pass, and whether they are worth one."""
-        sample, looked, rows = self.column.sample(SAMPLE, RUN)
+        rows = self.column.rows if isinstance(self.column, Memory) else SAMPLE << SPARSE
+        sample, looked, rows = self.column.sample(min(SAMPLE, max(rows >> SPARSE, SAMPLE >> 4)), RUN)
         seen = self.cells.snap(sample[sample == sample])
         numbers = round(rows * seen.size / max(looked, 1))  # an estimate before the first pass: there may be nulls and NaN
         if self.n is None and self.missing is not None:

@@ -139,8 +139,9 @@ def test_ties_of_any_number_are_answered() -> None:
 
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_select, "SMALL", 8)
-    monkeypatch.setattr(_select, "SAMPLE", 64)
+    monkeypatch.setattr(_select, "SAMPLE", 1024)  # that is 64 places of what is in memory
     monkeypatch.setattr(_select, "RUN", 4)
+    monkeypatch.setattr(_select, "MARGINS", (1.0, 3.0, 9.0))
 
 
 def check_window(values: np.ndarray[Any, Any], column: Any, grid: Grid, places: Any, missing: int | None) -> None:

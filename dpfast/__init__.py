@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from dpfast.composition import compose, compose_bounds, composed_delta
     from dpfast.domain import Domain
     from dpfast.duff.race import race, race_slack
+    from dpfast.duff.selection import median, quantile
     from dpfast.estimate import Estimate
     from dpfast.etl.files import Report, sanitise_file
     from dpfast.etl.ledger import Ledger
@@ -60,6 +61,8 @@ _HOMES = {
     "compose_bounds": "dpfast.composition",
     "composed_delta": "dpfast.composition",
     "optimal_response": "dpfast.optimal",
+    "median": "dpfast.duff.selection",
+    "quantile": "dpfast.duff.selection",
     "race": "dpfast.duff.race",
     "race_slack": "dpfast.duff.race",
     "sanitise_file": "dpfast.etl.files",
@@ -103,7 +106,9 @@ __all__ = [
     "etl",
     "histogram",
     "kernels",
+    "median",
     "optimal_response",
+    "quantile",
     "race",
     "race_slack",
     "reference",

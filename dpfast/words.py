@@ -250,6 +250,17 @@ class DrawWords:
         words = _encipher(self._block, block).view("<u8")
         return int(words[0]), int(words[1])
 
+    def blocks(self, indices: NDArray[np.int64], part: int) -> NDArray[np.uint64]:
+        """What `more` gives for each of many indices, shape (indices, 2)."""
+        if not 0 < part < DRAW_PARTS:
+            raise ArgumentError("no random bits are left for this draw")
+        if self._block is None:
+            self._block = _block_mode(self._subkey)
+        counters = np.empty((indices.size, 2), ">u8")
+        counters[:, 0] = self._number + (part << PART_SHIFT)
+        counters[:, 1] = indices
+        return _encipher(self._block, counters.view(np.uint8).reshape(-1)).view("<u8").reshape(-1, 2)
+
 
 class IdCells:
     """The cells of a column addressed by identifier and true code: one AES-256 CBC-MAC each.

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from dpfast.duff.modes import mode_levels
     from dpfast.duff.orders import median_levels, quantile_levels
     from dpfast.duff.sampling import log_probabilities, sample
+    from dpfast.duff.selection import median, quantile
 
 # Where each public name lives; modules load on first use.
 _HOMES = {
@@ -19,8 +20,10 @@ _HOMES = {
     "Levels": "dpfast.duff.levels",
     "log_probabilities": "dpfast.duff.sampling",
     "mean_levels": "dpfast.duff.means",
+    "median": "dpfast.duff.selection",
     "median_levels": "dpfast.duff.orders",
     "mode_levels": "dpfast.duff.modes",
+    "quantile": "dpfast.duff.selection",
     "quantile_levels": "dpfast.duff.orders",
     "sample": "dpfast.duff.sampling",
 }
@@ -30,8 +33,10 @@ __all__ = [
     "Levels",
     "log_probabilities",
     "mean_levels",
+    "median",
     "median_levels",
     "mode_levels",
+    "quantile",
     "quantile_levels",
     "sample",
 ]

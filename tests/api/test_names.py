@@ -39,6 +39,8 @@ EXPECTED = {
     "ExponentialResponse",
     "MatrixResponse",
     "optimal_response",
+    "median",
+    "quantile",
     "race",
     "race_slack",
     "CertificateError",
@@ -83,6 +85,7 @@ def test_each_name_is_there_and_listed(name: str) -> None:
         "budget",
         "audit",
         "duff",
+        "duff.selection",
         "duff.race",
     ],
 )

@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dpfast.duff.grid import Grid
     from dpfast.duff.levels import Levels
+    from dpfast.duff.sampling import log_probabilities, sample
 
 # Where each public name lives; modules load on first use.
 _HOMES = {
     "Grid": "dpfast.duff.grid",
     "Levels": "dpfast.duff.levels",
+    "log_probabilities": "dpfast.duff.sampling",
+    "sample": "dpfast.duff.sampling",
 }
 
-__all__ = ["Grid", "Levels"]
+__all__ = ["Grid", "Levels", "log_probabilities", "sample"]
 
 
 def __getattr__(name: str) -> Any:

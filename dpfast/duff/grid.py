@@ -70,7 +70,9 @@ def grid_values(indices: NDArray[np.int64], origin: int, step: int | float | Fra
     top = max((abs(origin + int(bound)) for bound in (indices.min(), indices.max())), default=0) if indices.size else 0
     if isinstance(step, int):
         if top * p < 1 << 63:
-            return (indices + origin) * p if -(1 << 63) <= origin < 1 << 63 else _apart(indices, origin, lambda n: n * p, np.int64)
+            return (
+                (indices + origin) * p if -(1 << 63) <= origin < 1 << 63 else _apart(indices, origin, lambda n: n * p, np.int64)
+            )
         return _apart(indices, origin, lambda n: n * p, object)
     if top * p <= _EXACT_FLOAT and q <= _EXACT_FLOAT:
         return ((indices + origin) * p).astype(np.float64) / float(q)  # one rounding
@@ -276,5 +278,7 @@ def _default_step(width: Fraction, kind: np.dtype[Any] | None) -> int | float:
 def _outside(values: NDArray[Any], low: int, high: int, least: int, most: int) -> tuple[NDArray[Any], NDArray[Any]]:
     """Where values lie below `low` and above `high`, which may lie outside the type."""
     below = np.zeros(values.shape, np.bool_) if low <= least else np.ones(values.shape, np.bool_) if low > most else values < low
-    above = np.zeros(values.shape, np.bool_) if high >= most else np.ones(values.shape, np.bool_) if high < least else values > high
+    above = (
+        np.zeros(values.shape, np.bool_) if high >= most else np.ones(values.shape, np.bool_) if high < least else values > high
+    )
     return below, above

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import copyreg
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -119,19 +119,11 @@ class Levels:
         """The values of many grid indices."""
         return grid_values(indices, self.origin, self.step, self.ratio)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(Levels, step=self.step, origin=self.origin), (self.distance, self.lower, self.upper)
+
     def __repr__(self) -> str:
         return f"<dpfast.duff.Levels of {self.distance.size} entries, step {self.step}>"
-
-
-def _pickled(levels: Levels) -> tuple[Any, ...]:
-    return _rebuilt, (levels.distance, levels.lower, levels.upper, levels.step, levels.origin)
-
-
-def _rebuilt(distance: Any, lower: Any, upper: Any, step: Any, origin: int) -> Levels:
-    return Levels(distance, lower, upper, step=step, origin=origin)
-
-
-copyreg.pickle(Levels, _pickled)
 
 
 def _integers(values: Any, name: str) -> NDArray[np.int64]:

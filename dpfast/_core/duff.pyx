@@ -2,7 +2,7 @@
 cimport cython
 from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc, PyMem_RawRealloc
 from libc.math cimport INFINITY
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from dpfast.errors import ArgumentError
 
@@ -300,3 +300,67 @@ def joint_weights(const double[::1] widths not None, list sums not None, double[
     cdef dpf_wide *out = wide(weights, n)
     with nogil:
         dpf_joint_weights(&widths[0], rows, ahead, j, earlier, out, &crowded[0], start, stop)
+
+
+cdef extern from "triangles.h" nogil:
+    ctypedef struct dpf_graph:
+        const int64_t *offsets
+        const int32_t *around
+        size_t n
+        uint32_t *marks
+        int32_t *shared
+        int32_t *touched
+
+    uint64_t dpf_triangles(const dpf_graph *, size_t, size_t) noexcept
+    void dpf_triangle_stairs(const dpf_graph *, int64_t *, size_t, size_t, size_t) noexcept
+    int dpf_triangle_strangers(const dpf_graph *, int64_t *, size_t, size_t) noexcept
+
+
+@cython.final
+cdef class TriangleGraph:
+    """A simple graph: vertices by falling degree, the neighbours of each in ascending order."""
+    cdef dpf_graph graph
+    cdef object held
+
+    def __cinit__(self, const int64_t[::1] offsets not None, const int32_t[::1] around not None, uint32_t[::1] marks not None,
+                  int32_t[::1] shared not None, int32_t[::1] touched not None):
+        cdef size_t n = marks.shape[0]
+        need(0 < n < 1 << 31 and <size_t>offsets.shape[0] == n + 1 and <size_t>shared.shape[0] == n
+             and <size_t>touched.shape[0] == n and around.shape[0] > 0, "a graph needs offsets and room for each vertex")
+        cdef size_t i
+        cdef int64_t e
+        for i in range(n):
+            need(0 <= offsets[i] <= offsets[i + 1] <= around.shape[0], "offsets must rise within the edges")
+            need(i == 0 or offsets[i + 1] - offsets[i] <= offsets[i] - offsets[i - 1], "degrees must fall")
+        for e in range(around.shape[0]):
+            need(0 <= around[e] < <int32_t>n, "a neighbour is no vertex")
+        self.graph.offsets, self.graph.around, self.graph.n = &offsets[0], &around[0], n
+        self.graph.marks, self.graph.shared, self.graph.touched = &marks[0], &shared[0], &touched[0]
+        self.held = (offsets, around, marks, shared, touched)
+
+    def triangles(self, size_t start, size_t stop):
+        """Triangles whose last vertex is one of start .. stop - 1."""
+        need(start <= stop <= self.graph.n, "vertices beyond the graph")
+        cdef uint64_t count
+        with nogil:
+            count = dpf_triangles(&self.graph, start, stop)
+        return count
+
+    def stairs(self, int64_t[::1] stairs not None, size_t start, size_t stop):
+        """Raise stairs[a] to the largest b of pairs with a or more common neighbours whose last vertex is in start .. stop - 1."""
+        self.need_stairs(stairs, start, stop)
+        with nogil:
+            dpf_triangle_stairs(&self.graph, &stairs[0], stairs.shape[0], start, stop)
+
+    def strangers(self, int64_t[::1] stairs not None, size_t start, size_t stop):
+        """The same for pairs without common neighbours whose first vertex is there; False when later ones cannot matter."""
+        self.need_stairs(stairs, start, stop)
+        cdef int goes_on
+        with nogil:
+            goes_on = dpf_triangle_strangers(&self.graph, &stairs[0], start, stop)
+        return bool(goes_on)
+
+    cdef int need_stairs(self, int64_t[::1] stairs, size_t start, size_t stop) except -1:
+        need(start <= stop <= self.graph.n and stairs.shape[0] > self.graph.offsets[1] - self.graph.offsets[0],
+             "vertices beyond the graph, or too few stairs")
+        return 0

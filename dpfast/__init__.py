@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from dpfast.certificates import verify
     from dpfast.composition import compose, compose_bounds, composed_delta
     from dpfast.domain import Domain
+    from dpfast.duff.quantile import median, quantile
+    from dpfast.duff.race import race, race_slack
     from dpfast.estimate import Estimate
     from dpfast.etl.files import Report, sanitise_file
     from dpfast.etl.ledger import Ledger
@@ -59,6 +61,10 @@ _HOMES = {
     "compose_bounds": "dpfast.composition",
     "composed_delta": "dpfast.composition",
     "optimal_response": "dpfast.optimal",
+    "median": "dpfast.duff.quantile",
+    "quantile": "dpfast.duff.quantile",
+    "race": "dpfast.duff.race",
+    "race_slack": "dpfast.duff.race",
     "sanitise_file": "dpfast.etl.files",
     "show_config": "dpfast._config",
     "verify": "dpfast.certificates",
@@ -98,7 +104,11 @@ __all__ = [
     "duff",
     "etl",
     "histogram",
+    "median",
     "optimal_response",
+    "quantile",
+    "race",
+    "race_slack",
     "reference",
     "sanitise_file",
     "show_config",

@@ -204,8 +204,8 @@ class DrawBits:
 class DrawWords:
     """The words of a reservation of draws, addressed by index, with as many more bits behind each as anyone asks for.
 
-    Word i is bytes 8i .. 8i+7 (little-endian) of the plane of the draws. Behind it come parts p = 1, 2, ... of two words each: the
-    enciphered block (plane of the draws + 2^50 p, counter i).
+    Word i is bytes 8i .. 8i+7 (little-endian) of the plane of the draws. Behind it come parts p = 1, 2, ... of two words each:
+    the enciphered block (plane of the draws + 2^50 p, counter i).
     """
 
     __slots__ = ("_block", "_number", "_subkey")
@@ -232,6 +232,17 @@ class DrawWords:
         block = np.frombuffer(plane.to_bytes(8, "big") + index.to_bytes(8, "big"), np.uint8)
         words = _encipher(self._block, block).view("<u8")
         return int(words[0]), int(words[1])
+
+    def blocks(self, indices: NDArray[np.int64], part: int) -> NDArray[np.uint64]:
+        """What `more` gives for each of many indices, shape (indices, 2)."""
+        if not 0 < part < DRAW_PARTS:
+            raise ArgumentError("no random bits are left for this draw")
+        if self._block is None:
+            self._block = _block_mode(self._subkey)
+        counters = np.empty((indices.size, 2), ">u8")
+        counters[:, 0] = self._number + (part << PART_SHIFT)
+        counters[:, 1] = indices
+        return _encipher(self._block, counters.view(np.uint8).reshape(-1)).view("<u8").reshape(-1, 2)
 
 
 class IdCells:

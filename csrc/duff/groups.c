@@ -4,26 +4,52 @@
 #define SMALL 24    /* values that are sorted by insertion */
 #define NINTHER 200 /* values from which on nine of them choose the pivot */
 
-#define DPF_SNAP(T, NAME)                                                                                               \
-    size_t NAME(const T *values, size_t n, double scale, int64_t first, int64_t last, uint32_t strange, uint32_t *out) { \
-        const double low = (double)first - 1, high = (double)last + 1;                                                  \
-        size_t strangers = 0;                                                                                           \
-        for (size_t i = 0; i < n; ++i) {                                                                                \
-            const double place = (double)values[i] * scale;                                                             \
-            const int is_strange = place != place;                                                                      \
-            const double inside = place > low ? (place < high ? place : high) : low; /* NaN: low */                     \
-            int64_t floor = (int64_t)inside;                                                                            \
-            floor -= inside < (double)floor;                                                                            \
-            int64_t index = floor + (inside - (double)floor >= 0.5); /* the difference is exact enough: see the test */ \
-            index = index < first ? first : index > last ? last : index;                                                \
-            out[i] = is_strange ? strange : (uint32_t)(index - first);                                                  \
-            strangers += (size_t)is_strange;                                                                            \
-        }                                                                                                               \
-        return strangers;                                                                                               \
-    }
+#define DPF_JOIN_(a, b) a##_##b
+#define DPF_JOIN(a, b) DPF_JOIN_(a, b)
 
-DPF_SNAP(double, dpf_snap_f64)
-DPF_SNAP(float, dpf_snap_f32)
+#define DPF_ISA base
+#define DPF_T double
+#define DPF_NAME snap_f64
+#include "snap.kernel.h"
+#define DPF_T float
+#define DPF_NAME snap_f32
+#include "snap.kernel.h"
+#undef DPF_ISA
+
+#if defined(__x86_64__)
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx2"))), apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("avx2")
+#endif
+#define DPF_ISA avx2
+#define DPF_T double
+#define DPF_NAME snap_f64
+#include "snap.kernel.h"
+#define DPF_T float
+#define DPF_NAME snap_f32
+#include "snap.kernel.h"
+#undef DPF_ISA
+#if defined(__clang__)
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+#define DPF_SNAP(name) (plain || !__builtin_cpu_supports("avx2") ? name##_base : name##_avx2)
+#else
+#define DPF_SNAP(name) ((void)plain, name##_base)
+#endif
+
+size_t dpf_snap_f64(const double *values, size_t n, double scale, int32_t first, int32_t last, uint32_t strange, uint32_t *out,
+                    int plain) {
+    return DPF_SNAP(snap_f64)(values, n, scale, (double)first, (double)last, strange, out);
+}
+
+size_t dpf_snap_f32(const float *values, size_t n, double scale, int32_t first, int32_t last, uint32_t strange, uint32_t *out,
+                    int plain) {
+    return DPF_SNAP(snap_f32)(values, n, scale, (double)first, (double)last, strange, out);
+}
 
 #define DPF_CODE(T, NAME)                                                                                                 \
     void NAME(const T *values, size_t n, int64_t least, const uint32_t *table, size_t size, uint32_t other, uint32_t *codes) { \
@@ -40,8 +66,13 @@ void dpf_group_count(const uint32_t *codes, size_t n, uint64_t *counts) {
     for (size_t i = 0; i < n; ++i) ++counts[codes[i]];
 }
 
-#define DPF_JOIN_(a, b) a##_##b
-#define DPF_JOIN(a, b) DPF_JOIN_(a, b)
+void dpf_group_spread(const uint32_t *codes, const uint32_t *values, size_t n, unsigned shift, uint64_t *next, uint64_t *out) {
+    for (size_t i = 0; i < n; ++i) out[next[codes[i] >> shift]++] = (uint64_t)codes[i] << 32 | values[i];
+}
+
+void dpf_group_settle(const uint64_t *pairs, size_t n, uint64_t *next, uint32_t *out) {
+    for (size_t i = 0; i < n; ++i) out[next[pairs[i] >> 32]++] = (uint32_t)pairs[i];
+}
 
 #define DPF_T uint32_t
 #define DPF_NAME(name) DPF_JOIN(name, u32)

@@ -7,9 +7,12 @@
 
 /* Floats to grid indices on a grid whose step is a power of two: out[i] = index of the point nearest to values[i], halves up,
  * clipped to 0 .. last - first. NaN becomes `strange` (which may be any index) and counts in the result.
- * scale  1 / step, exactly;   first, last  the grid is first * step .. last * step, both below 2^50 in size */
-size_t dpf_snap_f64(const double *values, size_t n, double scale, int64_t first, int64_t last, uint32_t strange, uint32_t *out);
-size_t dpf_snap_f32(const float *values, size_t n, double scale, int64_t first, int64_t last, uint32_t strange, uint32_t *out);
+ * scale  1 / step, exactly;   first, last  the grid is first * step .. last * step, both below 2^30 in size
+ * plain  nonzero: without vector instructions beyond the base target; the result is the same */
+size_t dpf_snap_f64(const double *values, size_t n, double scale, int32_t first, int32_t last, uint32_t strange, uint32_t *out,
+                    int plain);
+size_t dpf_snap_f32(const float *values, size_t n, double scale, int32_t first, int32_t last, uint32_t strange, uint32_t *out,
+                    int plain);
 
 /* codes[i] = table[values[i] - least] where that is inside the table of `size` entries, else `other`. */
 void dpf_code_i64(const int64_t *values, size_t n, int64_t least, const uint32_t *table, size_t size, uint32_t other,
@@ -23,6 +26,12 @@ void dpf_group_count(const uint32_t *codes, size_t n, uint64_t *counts);
 /* out[next[codes[i]]++] = values[i], in order of i. */
 void dpf_group_scatter_u32(const uint32_t *codes, const uint32_t *values, size_t n, uint64_t *next, uint32_t *out);
 void dpf_group_scatter_i64(const uint32_t *codes, const int64_t *values, size_t n, uint64_t *next, int64_t *out);
+
+/* The same in two steps, for many groups: rows go to buckets of 2^shift codes, together with their codes, and those of a bucket
+ * to their groups. Both steps write to few places at a time.
+ * spread: out[next[codes[i] >> shift]++] = codes[i] above 32 bits of values[i];   settle: out[next[code]++] = value */
+void dpf_group_spread(const uint32_t *codes, const uint32_t *values, size_t n, unsigned shift, uint64_t *next, uint64_t *out);
+void dpf_group_settle(const uint64_t *pairs, size_t n, uint64_t *next, uint32_t *out);
 
 /* The window of one group: brings values[first .. last) to the places they have in sorted order, then writes each different value
  * among them to `points`, and to `upto` how many of all n values lie up to it (also those equal to it outside the window).

@@ -8,6 +8,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dpfast.duff.grid import Grid
     from dpfast.duff.levels import Levels
+    from dpfast.duff.means import mean_levels
+    from dpfast.duff.modes import mode_levels
+    from dpfast.duff.orders import median_levels, quantile_levels
+    from dpfast.duff.quantile import median, quantile
     from dpfast.duff.sampling import log_probabilities, sample
 
 # Where each public name lives; modules load on first use.
@@ -15,10 +19,27 @@ _HOMES = {
     "Grid": "dpfast.duff.grid",
     "Levels": "dpfast.duff.levels",
     "log_probabilities": "dpfast.duff.sampling",
+    "mean_levels": "dpfast.duff.means",
+    "median": "dpfast.duff.quantile",
+    "median_levels": "dpfast.duff.orders",
+    "mode_levels": "dpfast.duff.modes",
+    "quantile": "dpfast.duff.quantile",
+    "quantile_levels": "dpfast.duff.orders",
     "sample": "dpfast.duff.sampling",
 }
 
-__all__ = ["Grid", "Levels", "log_probabilities", "sample"]
+__all__ = [
+    "Grid",
+    "Levels",
+    "log_probabilities",
+    "mean_levels",
+    "median",
+    "median_levels",
+    "mode_levels",
+    "quantile",
+    "quantile_levels",
+    "sample",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -13,40 +13,27 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 
-from dpfast.columns.base import check_structure
-from dpfast.errors import ArgumentError, ArgumentTypeError, CorruptDataError
+from dpfast.duff._chunk_parts import PIECE_ROWS, USE, ArrayChunk, ArrowChunk, types_of
+from dpfast.errors import ArgumentError, ArgumentTypeError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    import pyarrow as pa
     from numpy.typing import NDArray
+
+    from dpfast.duff._chunk_parts import Chunk
 
 __all__ = ["PIECE_ROWS", "Column", "Memory", "ParquetColumn", "Source", "open_values"]
 
-PIECE_ROWS: Final = 1 << 17  # 1 MiB of doubles: stays in the second-level cache between a conversion and its use
 
 KINDS: Final = (
     "a numpy array, a pyarrow Array or ChunkedArray, a pandas or polars Series, a list, or an object that can be iterated over "
     "again and again and gives such chunks"
 )
-USE: Final = "take integers, floats, booleans, dates, timestamps or durations"
 ONE_SHOT: Final = (
-    "values can be read only once, and a quantile needs several passes; give an array, a pyarrow Table's column, or the path of a "
-    "Parquet file to `dpfast quantile`"
+    "values can be read only once, and a quantile needs several passes; give an array, a column of a pyarrow Table, or a Parquet "
+    "file to `dpfast quantile`"
 )
-
-
-class Chunk(Protocol):
-    """A run of rows in memory."""
-
-    rows: int
-
-    def piece(self, start: int, stop: int) -> NDArray[Any]:
-        """The values of rows start .. stop-1, at most `PIECE_ROWS`; nulls are left out."""
-
-    def take(self, rows: NDArray[np.int64]) -> NDArray[Any]:
-        """The values of some rows; nulls are left out."""
 
 
 class Column(Protocol):
@@ -63,72 +50,20 @@ class Column(Protocol):
     def memories(self) -> Iterable[Memory]:
         """All rows, in order, part by part; may be asked for again."""
 
-    def sample(self, size: int, run: int) -> tuple[NDArray[Any], int]:
-        """About `size` values anywhere, or all of them, and the number of rows, without those that are known to be null."""
-
-
-class _ArrayChunk:
-    def __init__(self, array: NDArray[Any], dtype: np.dtype[Any]) -> None:
-        self._array = array
-        self._dtype = dtype
-        self.rows = array.size
-
-    def piece(self, start: int, stop: int) -> NDArray[Any]:
-        return self._plain(self._array[start:stop])
-
-    def take(self, rows: NDArray[np.int64]) -> NDArray[Any]:
-        return self._plain(self._array[rows])
-
-    def _plain(self, part: NDArray[Any]) -> NDArray[Any]:
-        part = part.compressed() if isinstance(part, np.ma.MaskedArray) else np.asarray(part)
-        if part.dtype.kind in "Mm":
-            part = np.ascontiguousarray(part, part.dtype.newbyteorder("=")).view(np.int64)
-            missing = part == np.iinfo(np.int64).min  # NaT
-            return part[~missing] if missing.any() else part
-        return np.require(part.view(np.uint8) if part.dtype.kind == "b" else part, self._dtype, ["C", "A"])
-
-
-class _ArrowChunk:
-    def __init__(self, array: pa.Array, dtype: np.dtype[Any]) -> None:
-        check_structure(array)
-        self._array = array
-        self._dtype = dtype
-        self.rows = len(array)
-
-    def piece(self, start: int, stop: int) -> NDArray[Any]:
-        return self._plain(self._array.slice(start, stop - start))
-
-    def take(self, rows: NDArray[np.int64]) -> NDArray[Any]:
-        return self._plain(self._array.take(rows))
-
-    def _plain(self, part: pa.Array) -> NDArray[Any]:
-        import pyarrow as pa
-
-        if pa.types.is_null(part.type):
-            return np.empty(0, self._dtype)
-        if pa.types.is_dictionary(part.type):
-            try:
-                part = part.dictionary.take(part.indices)
-            except pa.ArrowIndexError:
-                raise CorruptDataError("a dictionary index points outside its dictionary") from None
-        if part.null_count:
-            part = part.drop_null()
-        if not (pa.types.is_boolean(part.type) or pa.types.is_integer(part.type) or pa.types.is_floating(part.type)):
-            part = part.view(pa.int32() if part.type.bit_width == 32 else pa.int64())
-        found = part.to_numpy(zero_copy_only=False)
-        return np.require(found.view(np.uint8) if found.dtype.kind == "b" else found, self._dtype, ["C", "A"])
+    def sample(self, size: int, run: int) -> tuple[NDArray[Any], int, int]:
+        """About `size` values anywhere, or all of them; the number of rows looked at for them, and of all rows."""
 
 
 class Memory:
     """A column in memory: chunks of one type. `like` has the type where there is no chunk."""
 
     def __init__(self, parts: list[Any], like: Any = None) -> None:
-        kinds = [_types_of(part) for part in (parts or [like])]
+        kinds = [types_of(part) for part in (parts or [like])]
         if len(set(kinds)) > 1:
             raise ArgumentTypeError("the chunks of values differ in type")
         self.dtype, self.logical = kinds[0]
         self._chunks: list[Chunk] = [
-            _ArrayChunk(part, self.dtype) if isinstance(part, np.ndarray) else _ArrowChunk(part, self.dtype) for part in parts
+            ArrayChunk(part, self.dtype) if isinstance(part, np.ndarray) else ArrowChunk(part, self.dtype) for part in parts
         ]
         self._ends: list[int] = np.cumsum([0, *(chunk.rows for chunk in self._chunks)]).tolist()
         self.rows = self._ends[-1]
@@ -138,11 +73,20 @@ class Memory:
 
     def pieces(self, start: int, stop: int) -> Iterator[NDArray[Any]]:
         """The values of rows start .. stop-1, piece by piece."""
+        for chunk, first, last in self._spans(start, stop):
+            yield chunk.piece(first, last)
+
+    def aligned(self, start: int, stop: int) -> Iterator[tuple[NDArray[Any], NDArray[np.bool_] | None]]:
+        """A value for each of the rows start .. stop-1, piece by piece, and which of them are null (None: none is)."""
+        for chunk, first, last in self._spans(start, stop):
+            yield chunk.aligned(first, last)
+
+    def _spans(self, start: int, stop: int) -> Iterator[tuple[Chunk, int, int]]:
         place = bisect_right(self._ends, start) - 1
         while start < stop:
             first, end = self._ends[place], min(stop, self._ends[place + 1], start + PIECE_ROWS)
             if start < end:
-                yield self._chunks[place].piece(start - first, end - first)
+                yield self._chunks[place], start - first, end - first
             start = end
             place += start == self._ends[place + 1]
 
@@ -151,9 +95,9 @@ class Memory:
         for piece in self.pieces(0, self.rows):
             yield piece if self.dtype.kind != "f" else piece[piece == piece]
 
-    def sample(self, size: int, run: int) -> tuple[NDArray[Any], int]:
+    def sample(self, size: int, run: int) -> tuple[NDArray[Any], int, int]:
         if self.rows <= 2 * size:
-            return np.concatenate([np.empty(0, self.dtype), *self.pieces(0, self.rows)]), self.rows
+            return np.concatenate([np.empty(0, self.dtype), *self.pieces(0, self.rows)]), self.rows, self.rows
         starts = np.frombuffer(os.urandom(8 * (size // run)), np.uint64) % np.uint64(self.rows - run)
         rows = (np.sort(starts.astype(np.int64))[:, None] + np.arange(run)).reshape(-1)
         rows.sort()
@@ -163,8 +107,7 @@ class Memory:
             for chunk, first, begin, end in zip(self._chunks, self._ends, cuts[:-1], cuts[1:], strict=False)
             if begin < end
         ]
-        found = np.concatenate(parts)
-        return found, round(self.rows * found.size / rows.size)
+        return np.concatenate(parts), rows.size, self.rows
 
 
 class Source:
@@ -185,19 +128,18 @@ class Source:
                 raise ArgumentTypeError("the chunks of values differ in type")
             yield memory
 
-    def sample(self, size: int, run: int) -> tuple[NDArray[Any], int]:
-        """One pass: of every `stride` rows about one is kept; when they are too many, every second of them, and so on."""
-        kept, held, rows, stride = [], 0, 0, 1
+    def sample(self, size: int, run: int) -> tuple[NDArray[Any], int, int]:
+        """One pass: about one of every `stride` rows; when there are too many, every second of them is kept, and so on."""
+        kept, held, looked, rows, stride = [np.empty(0, self.dtype)], 0, 0, 0, 1
         for memory in self.memories():
-            found, numbers = memory.sample(max(memory.rows // stride // 2, run), run)
-            rows += numbers
-            found = found[:: max(1, found.size * stride // max(memory.rows, 1))]
-            kept.append(found)
-            held += found.size
+            found, of_rows, all_rows = memory.sample(max(memory.rows // stride // 2, run), run)
+            part = max(1, of_rows * stride // max(all_rows, 1))  # more were looked at than wanted
+            kept.append(found[::part])
+            held, looked, rows = held + kept[-1].size, looked + -(-of_rows // part), rows + all_rows
             if held > 2 * size:
                 kept = [np.concatenate(kept)[::2]]
-                held, stride = kept[0].size, 2 * stride
-        return np.concatenate(kept), rows
+                held, looked, stride = kept[0].size, looked // 2, 2 * stride
+        return np.concatenate(kept), looked, rows
 
 
 class ParquetColumn:
@@ -282,7 +224,7 @@ def _known(values: Any) -> Memory | None:
         if isinstance(values, range):
             return Memory([np.asarray(values, np.int64)])
         return _of_objects(list(values))
-    pandas, polars, pyarrow = (sys.modules.get(name) for name in ("pandas", "polars", "pyarrow"))
+    pandas, polars, arrow = (sys.modules.get(name) for name in ("pandas", "polars", "pyarrow"))
     if pandas is not None and isinstance(values, (pandas.Series, pandas.Index)):
         if isinstance(values.dtype, np.dtype):
             return _known(values.to_numpy())
@@ -293,9 +235,9 @@ def _known(values: Any) -> Memory | None:
         import pyarrow
 
         return _known(_arrow(lambda: pyarrow.table(values.to_frame()).column(0)))
-    if pyarrow is not None and isinstance(values, pyarrow.ChunkedArray):
-        return Memory(values.chunks, pyarrow.array([], values.type))
-    if pyarrow is not None and isinstance(values, pyarrow.Array):
+    if arrow is not None and isinstance(values, arrow.ChunkedArray):
+        return Memory(values.chunks, arrow.array([], values.type))
+    if arrow is not None and isinstance(values, arrow.Array):
         return Memory([values])
     return None
 
@@ -324,43 +266,3 @@ def _arrow(make: Any) -> Any:
         return make()
     except (pa.ArrowException, TypeError, ValueError):
         raise ArgumentTypeError(f"values cannot be read as an Arrow array; {USE}") from None
-
-
-def _types_of(part: Any) -> tuple[np.dtype[Any], np.dtype[Any]]:
-    """Type of the pieces, and the logical one."""
-    if isinstance(part, np.ndarray):
-        kind = part.dtype.newbyteorder("=")
-        if kind.kind in "Mm":
-            if np.datetime_data(kind)[0] == "generic":
-                raise ArgumentTypeError("values are dates or durations without a unit; give them one")
-            return np.dtype(np.int64), kind
-        machine = _machine(kind, str(part.dtype))
-        return machine, kind if kind.kind == "b" else machine
-    import pyarrow.types as t
-
-    found = part.type.value_type if t.is_dictionary(part.type) else part.type
-    units = {"s": "s", "ms": "ms", "us": "us", "ns": "ns"}
-    if t.is_null(found):
-        return np.dtype(np.float64), np.dtype(np.float64)
-    if t.is_date32(found):
-        return np.dtype(np.int32), np.dtype("M8[D]")
-    if t.is_date64(found):
-        return np.dtype(np.int64), np.dtype("M8[ms]")
-    if t.is_timestamp(found) or t.is_duration(found):
-        return np.dtype(np.int64), np.dtype(f"{'M' if t.is_timestamp(found) else 'm'}8[{units[found.unit]}]")
-    if t.is_boolean(found):
-        return np.dtype(np.uint8), np.dtype(np.bool_)
-    if not (t.is_integer(found) or t.is_floating(found)):
-        raise ArgumentTypeError(f"values of type {found} have no grid; {USE}")
-    machine = _machine(np.dtype(found.to_pandas_dtype()), str(found))
-    return machine, machine
-
-
-def _machine(kind: np.dtype[Any], name: str) -> np.dtype[Any]:
-    if kind.kind == "b":
-        return np.dtype(np.uint8)
-    if kind == np.float16:
-        return np.dtype(np.float32)
-    if kind.kind not in "iuf" or kind.itemsize > 8:
-        raise ArgumentTypeError(f"values of dtype {name} have no grid; {USE}")
-    return kind

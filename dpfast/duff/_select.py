@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 import numpy as np
@@ -34,11 +35,12 @@ if TYPE_CHECKING:
 
     Places: TypeAlias = Callable[[int], tuple[int, int]]
 
-__all__ = ["Cells", "Extra", "GridCells", "PlainCells", "Window", "all_values", "count_at", "find_window"]
+__all__ = ["Cells", "GridCells", "PlainCells", "Window", "all_values", "count_at", "find_window"]
 
 SMALL: Final = 1 << 15  # values that are simply sorted
 SAMPLE: Final = 1 << 17  # places looked at before a pass, in runs that share a line of the cache
 RUN: Final = 8
+POINTS_MAX: Final = 1 << 62
 JOINED: Final = 1 << 22  # what is kept is put together up to this size
 MARGINS: Final = (5.0, 25.0, 125.0)  # in standard deviations of a rank in the sample; then none
 
@@ -54,13 +56,6 @@ class Cells(Protocol):
 
     def upto(self, index: int) -> Any:
         """The largest value that lies in cell `index`, between `least` and `most`, or below it."""
-
-
-class Extra(NamedTuple):
-    """Values that are not in the data: so many, all in one cell."""
-
-    cell: int
-    count: int
 
 
 class Window(NamedTuple):
@@ -133,12 +128,13 @@ def _is_under(value: Any, middle: Fraction) -> bool:
 
 class _Counts(NamedTuple):
     """What a pass from a low to a high cell found: values below the low cell, up to its end, and up to the end of the high one;
-    numbers; and the values strictly between the two cells."""
+    numbers, and rows; and the values strictly between the two cells."""
 
     below: int
     upto_low: int
     upto_high: int
     numbers: int
+    rows: int
     between: Memory
 
 
@@ -149,11 +145,11 @@ def _pass(column: Column, cells: Cells, low: int, high: int, threads: int | None
     limits = np.array(ends, column.dtype).view(np.uint8)
     results: list[tuple[NDArray[np.uint64], list[NDArray[Any]]]] = []
 
-    def work(memory: Memory, start: int, stop: int, cancelled: threading.Event | None) -> None:
+    def work(memory: Memory, start: int, stop: int, cancelled: threading.Event) -> None:
         room = np.empty(min(PIECE_ROWS, stop - start), column.dtype)
         sums, found = np.zeros(core.SCAN_COUNTS, np.uint64), []
         for piece in memory.pieces(start, stop):
-            if cancelled is not None and cancelled.is_set():
+            if cancelled.is_set():
                 return
             counts = np.zeros(core.SCAN_COUNTS, np.uint64)
             core.scan(kind, piece.view(np.uint8), limits, room.view(np.uint8), counts)
@@ -162,38 +158,55 @@ def _pass(column: Column, cells: Cells, low: int, high: int, threads: int | None
             sums += counts
         results.append((sums, found))  # one step, whichever thread takes it
 
-    if isinstance(column, Memory):
-        run_rows(lambda start, stop, cancelled: work(column, start, stop, cancelled), column.rows, threads)
-    else:
-        for memory in column.memories():
-            work(memory, 0, memory.rows, None)
+    rows = 0
+    for memory in column.memories():
+        run_rows(partial(work, memory), memory.rows, threads)
+        rows += memory.rows
     totals = sum((sums for sums, _ in results), np.zeros(core.SCAN_COUNTS, np.uint64)).tolist()
     kept = [values for _, found in results for values in found]
     if sum(values.size for values in kept) <= JOINED:
         kept = [np.concatenate([np.empty(0, column.dtype), *kept])]
     # below the least cell there is nothing, though a limit has to be some value
     below = totals[0] if low > cells.least else 0
-    return _Counts(below, totals[1], totals[2], totals[3], Memory(kept, np.empty(0, column.dtype)))
+    return _Counts(below, totals[1], totals[2], totals[3], rows, Memory(kept, np.empty(0, column.dtype)))
 
 
-def count_at(column: Column, cells: Cells, index: int, extra: Extra | None, threads: int | None) -> tuple[int, int, int]:
-    """How many values lie below a grid index, on it, and altogether: one pass."""
+def count_at(
+    column: Column, cells: Cells, index: int, missing: int | None = None, threads: int | None = None
+) -> tuple[int, int, int]:
+    """How many values lie below a grid index, on it, and altogether: one pass. Rows without a number count as index `missing`."""
     inside = min(max(index, cells.least), cells.most)
     found = _pass(column, cells, inside, inside, threads)
     less, equal, n = found.below, found.upto_low - found.below, found.numbers
     if index != inside:
         less, equal = (0, 0) if index < inside else (n, 0)
-    if extra is not None:
-        less += extra.count * (extra.cell < index)
-        equal += extra.count * (extra.cell == index)
-        n += extra.count
+    if missing is not None:
+        others = found.rows - found.numbers
+        less += others * (missing < index)
+        equal += others * (missing == index)
+        n += others
     return less, equal, n
 
 
-def all_values(column: Column, cells: Cells) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Every different grid index, in ascending order, and how many values it has."""
-    parts = [_distinct(cells.snap(piece)) for memory in column.memories() for piece in memory.numbers()]
-    return _merged([points for points, _ in parts], [counts for _, counts in parts])
+def all_values(column: Column, cells: Cells, missing: int | None = None) -> Window:
+    """Every different grid index: all the data, sorted."""
+    points, counts, rows = _sorted_values(column, cells)
+    if missing is not None:
+        points, counts = _merged([points, np.array([missing])], [counts, np.array([rows - int(counts.sum())])])
+        points, counts = points[counts > 0], counts[counts > 0]
+    return Window(points, np.cumsum(counts).astype(np.uint64), 0, int(counts.sum()))
+
+
+def _sorted_values(column: Column, cells: Cells) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+    """Every different grid index, in ascending order, how many values it has, and the number of rows."""
+    points, counts, rows = [], [], 0
+    for memory in column.memories():
+        rows += memory.rows
+        for piece in memory.numbers():
+            some, of_some = _distinct(cells.snap(piece))
+            points.append(some)
+            counts.append(of_some)
+    return *_merged(points, counts), rows
 
 
 def _distinct(indices: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -216,14 +229,15 @@ def _merged(points: list[NDArray[np.int64]], counts: list[NDArray[np.int64]]) ->
 class _Search:
     """What is known while a window is looked for: values below it, its ends, and the column of what lies between them."""
 
-    def __init__(self, column: Column, cells: Cells, extra: Extra | None) -> None:
+    def __init__(self, column: Column, cells: Cells, missing: int | None) -> None:
         self.column = column
         self.cells = cells
-        self.extra = extra
+        self.missing = missing
+        self.others = 0  # rows without a number, where they count
         self.left: list[tuple[int, int]] = []  # cells and counts, inwards
         self.right: list[tuple[int, int]] = []
-        self.below = 0  # values below the left end, without the extra ones
-        self.is_whole = True  # no values above the right end
+        self.below = 0  # numbers below the left end
+        self.start, self.end = 0, POINTS_MAX  # cells between which all values are known
         self.n: int | None = None
 
     @property
@@ -234,50 +248,52 @@ class _Search:
     def high(self) -> int:
         return self.right[-1][0] - 1 if self.right else self.cells.most
 
-    def extra_from(self, low: int, high: int) -> int:
-        """Extra values in the cells low .. high."""
-        return self.extra.count if self.extra is not None and low <= self.extra.cell <= high else 0
+    def others_from(self, low: int, high: int) -> int:
+        """Rows without a number, if they count in the cells low .. high."""
+        return self.others if self.missing is not None and low <= self.missing <= high else 0
 
     def before(self) -> int:
-        """Values that sort before the column, also extra ones."""
-        return self.below + sum(count for _, count in self.left) + self.extra_from(0, self.low - 1)
+        """Values that sort before the column."""
+        return self.below + sum(count for _, count in self.left) + self.others_from(0, self.low - 1)
 
     def propose(self, places: Places, margin: float) -> tuple[int, int, bool]:
         """Cells for the next pass, and whether they are worth one."""
-        sample, rows = self.column.sample(SAMPLE, RUN)
-        seen = np.sort(self.cells.snap(sample[sample == sample]))
-        numbers = rows * seen.size / max(sample.size, 1)  # an estimate: there may be NaN
-        inside = self.extra_from(self.low, self.high)
-        if inside and self.extra is not None:
-            copies = round(min(inside * seen.size / max(numbers, 1.0), 64.0 * SAMPLE))
-            seen = np.sort(np.concatenate([seen, np.full(copies, self.extra.cell)]))
-        total = numbers + inside
-        first, last = places(round(total) if self.n is None else self.n)
-        low, high = (max(place - self.before(), 0) / max(total, 1.0) for place in (first, last))
-        low, high = min(low, 1.0), min(high, 1.0)
-        m = seen.size
+        sample, looked, rows = self.column.sample(SAMPLE, RUN)
+        seen = self.cells.snap(sample[sample == sample])
+        numbers = round(rows * seen.size / max(looked, 1))  # an estimate before the first pass: there may be nulls and NaN
+        if self.n is None and self.missing is not None:
+            self.others = rows - numbers
+        inside = self.others_from(self.low, self.high)
+        if inside:
+            copies = round(inside * seen.size / max(numbers, 1)) if numbers else 1
+            seen = np.append(seen, np.full(min(copies, 64 * SAMPLE), self.missing))
+        seen.sort()
+        first, last = places(numbers + self.others if self.n is None else self.n)
+        total, m = max(numbers + inside, 1), seen.size
+        low, high = (min(max(place - self.before(), 0) / total, 1.0) for place in (first, last))
         low_place = math.floor(m * low - margin * (math.sqrt(m * low * (1 - low)) + 1))
         high_place = math.ceil(m * high + margin * (math.sqrt(m * high * (1 - high)) + 1))
         low_cell = max(int(seen[low_place]), self.low) if low_place > 0 else self.low
         high_cell = min(int(seen[high_place]), self.high) if high_place < m else self.high
-        return min(low_cell, self.high), max(high_cell, self.low), high_place - low_place < m // 2
+        low_cell = min(low_cell, self.high)
+        return low_cell, max(high_cell, low_cell), high_place - low_place < m // 2
 
     def accept(self, low: int, high: int, found: _Counts, places: Places) -> bool:
         """Take over what a pass found, if it holds the wanted places."""
         if self.n is None:
-            self.n = found.numbers + (self.extra.count if self.extra is not None else 0)
+            self.others = found.rows - found.numbers if self.missing is not None else 0
+            self.n = found.numbers + self.others
         first, last = places(self.n)
         above = found.numbers - found.upto_high
-        left_fits = not found.below or self.before() + found.below + self.extra_from(self.low, low - 1) <= first
-        right_fits = not above or self.before() + found.upto_high + self.extra_from(self.low, high) >= last
+        left_fits = not found.below or self.before() + found.below + self.others_from(self.low, low - 1) <= first
+        right_fits = not above or self.before() + found.upto_high + self.others_from(self.low, high) >= last
         if not (left_fits and right_fits):
             return False
         if found.below:
             self.below += found.below + sum(count for _, count in self.left)
-            self.left = []
+            self.left, self.start = [], low
         if above:
-            self.right = []
-            self.is_whole = False
+            self.right, self.end = [], high
         self.left.append((low, found.upto_low - found.below))
         if high > low:
             self.right.append((high, found.upto_high - found.upto_low - found.between.rows))
@@ -286,28 +302,21 @@ class _Search:
 
     def window(self) -> Window:
         """The end: what is left is sorted."""
-        points, counts = all_values(self.column, self.cells)
         if self.n is None:
-            self.n = int(counts.sum()) + (self.extra.count if self.extra is not None else 0)
-        ends = [*self.left, *self.right]
-        parts = [points, np.array([cell for cell, count in ends if count], np.int64)]
-        points, counts = _merged(parts, [counts, np.array([count for _, count in ends if count], np.int64)])
+            return all_values(self.column, self.cells, self.missing)
+        points, counts, _ = _sorted_values(self.column, self.cells)
+        known = [(cell, count) for cell, count in (*self.left, *self.right) if count]
         below = self.below
-        if self.extra is not None and self.extra.count:
-            beyond = points.size == 0 or self.extra.cell > points[-1]
-            if below and (points.size == 0 or self.extra.cell < points[0]):
-                below += self.extra.count
-            elif self.is_whole or not beyond:
-                points, counts = _merged(
-                    [points, np.array([self.extra.cell])], [counts, np.array([self.extra.count])]
-                )
-        upto = (np.cumsum(counts) + below).astype(np.uint64)
-        return Window(points, upto, below, self.n)
+        if self.missing is not None and self.others and self.missing < self.start:
+            below += self.others
+        elif self.missing is not None and self.others and self.missing <= self.end:
+            known.append((self.missing, self.others))
+        ends = np.array(known, np.int64).reshape(-1, 2)
+        points, counts = _merged([points, ends[:, 0]], [counts, ends[:, 1]])
+        return Window(points, (np.cumsum(counts) + below).astype(np.uint64), below, self.n)
 
 
-def find_window(
-    column: Column, cells: Cells, places: Places, extra: Extra | None = None, threads: int | None = None
-) -> Window:
+def find_window(column: Column, cells: Cells, places: Places, missing: int | None = None, threads: int | None = None) -> Window:
     """Return a window that holds the wanted places.
 
     Parameters
@@ -318,8 +327,8 @@ def find_window(
         The grid, for their type.
     places : callable
         From the number of values to the first wanted place of their sorted order and the one after the last.
-    extra : Extra, optional
-        Values that are counted as well.
+    missing : int, optional
+        The grid index as which rows without a number count.
     threads : int, optional
 
     Returns
@@ -331,7 +340,7 @@ def find_window(
     -----
     One pass as a rule; two over what is not in memory. Memory: some hundredths of the values, and those of the wanted places.
     """
-    search = _Search(column, cells, extra)
+    search = _Search(column, cells, missing)
     attempt = 0
     while attempt < len(MARGINS):
         if isinstance(search.column, Memory) and search.column.rows <= SMALL:

@@ -1,11 +1,11 @@
 """The draw of a quantile from the window of the sorted data around its rank; the law is that of all n + 1 levels.
 
-Precondition: a window that holds every grid point whose distance d is at most K; the weights w_0 >= w_1 >= ... of the distances.
-One round: a grid point from the weights w_min(d, K + 1). A point with d <= K is the answer. Of any other one the exact distance is
-counted in the data, and it is accepted with probability w_d / w_(K+1). A round therefore gives x with probability w_d(x) / G, G
-being the sum of w_min(d, K + 1), whatever x. If the point is rejected a whole new round begins, with other words; after `ROUNDS`
-of them all values are sorted and the point is drawn from the weights of the exact distances. Postcondition: x has probability
-w_d(x) / sum of w_d; the same for every K and every number of rounds.
+Precondition: a window that holds every grid point whose distance d is at most K; the weights w_0 >= w_1 >= ... of distances.
+One round: a grid point from the weights w_min(d, K + 1). A point with d <= K is the answer. Of any other one the exact distance
+is counted in the data, and it is accepted with probability w_d / w_(K+1). A round therefore gives x with probability
+w_d(x) / G, G being the sum of w_min(d, K + 1), whatever x. If the point is rejected a whole new round begins, with other words;
+after `ROUNDS` of them all values are sorted and the point is drawn from the weights of the exact distances. Postcondition: x has
+probability w_d(x) / sum of w_d; the same for every K and every number of rounds.
 
 K is public: the least for which a point is rejected with probability at most e^-14, if some point has distance 0.
 """
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 import numpy as np
@@ -95,9 +96,9 @@ class Law(NamedTuple):
 
 
 class Recourse(NamedTuple):
-    """What a draw may ask of all the data, rarely: counts at a grid point (below it, on it, all), and the draw from the exact law."""
+    """What a draw may ask of all the data, rarely: counts at a grid point (below it, on it, all); the exact law, and all data."""
 
-    count: Callable[[int], tuple[int, int, int]]
+    count_at: Callable[[int], tuple[int, int, int]]
     everything: Callable[[], tuple[Law, Window]]
 
 
@@ -135,6 +136,11 @@ def draw_points(
     points, parts = np.empty(windows.size, np.int64), np.empty(windows.size, np.int64)
     totals = np.empty((windows.size, 2), np.uint64)
     run_parts(lambda start, stop: law.kernel.totals(windows, totals, start, stop), windows.size, TASK_DRAWS, threads)
+
+    def attempt(which: NDArray[np.int64], words: NDArray[np.uint64], states: NDArray[np.uint8], start: int, stop: int) -> None:
+        some = slice(start, stop)
+        law.kernel.draw(windows, totals, which[some], words[some], points, states[some])
+
     waiting = np.arange(windows.size)
     far: list[NDArray[np.int64]] = []
     part = 0
@@ -143,11 +149,7 @@ def draw_points(
         words = blocks.blocks(waiting, part)
         states = np.empty(waiting.size, np.uint8)
 
-        def attempt(start: int, stop: int) -> None:
-            some = slice(start, stop)
-            law.kernel.draw(windows, totals, waiting[some], words[some], points, states[some])
-
-        run_parts(attempt, waiting.size, TASK_DRAWS, threads)
+        run_parts(partial(attempt, waiting, words, states), waiting.size, TASK_DRAWS, threads)
         far.append(waiting[states == core.FAR])
         parts[far[-1]] = part
         waiting = waiting[states == core.AGAIN]
@@ -187,7 +189,7 @@ def _finish(law: Law, window: Window, words: _Words, recourse: Recourse, far: in
             if not is_far or law.is_exact:
                 return point
             far = point
-        less, equal, n = recourse.count(far)
+        less, equal, n = recourse.count_at(far)
         exact = law.weights.of(np.array([law.kernel.distance(n, less, equal)]))
         if words.below(law.kernel.weight(law.cap)) < int(exact[0]):
             return far

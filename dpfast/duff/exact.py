@@ -1,8 +1,8 @@
 """What doubles leave open, settled: intervals of decimals over as many random bits as it takes.
 
-An exponential variate is E = -ln(1 - U), U a real number whose bits are read as far as they are needed: 64 first, then 128 more for
-each part. Quotients are rounded outward, and ``decimal`` rounds logarithms and powers correctly, so that one step outward encloses
-them. Two keys are equal with probability zero; digits and bits are doubled until one lies below all others.
+An exponential variate is E = -ln(1 - U), U a real number whose bits are read as far as they are needed: 64 first, then 128 more
+for each part. Quotients are rounded outward, and ``decimal`` rounds logarithms and powers correctly, so that one step outward
+encloses them. Two keys are equal with probability zero; digits and bits are doubled until one lies below all others.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def settle_race(contenders: Sequence[Contender]) -> int:
 
 
 def settle_place(logs: Sequence[Fraction | None], scale: Fraction, tape: Tape) -> int:
-    """The first place up to which the powers e^log (None: 0) sum to more than U * scale, or their number if all of them do not."""
+    """The first place up to which the powers e^log (None: 0) sum to more than U * scale, or their number if none is."""
     digits, parts = FIRST_DIGITS, 0
     while True:
         value, bits = tape.bits(parts)

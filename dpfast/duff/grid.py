@@ -179,13 +179,18 @@ class Grid:
             return number * self.step
         return number * self.ratio.numerator / self.ratio.denominator
 
+    def index_of(self, value: Any) -> int:
+        """The number of the point nearest to one value, as of a bound."""
+        number = self._number(value, "a value that stands for others") / self.ratio + Fraction(1, 2)
+        return min(max(math.floor(number) - self.origin, 0), self.size - 1)
+
     def values(self, indices: NDArray[np.int64]) -> NDArray[Any]:
         """The values of many points."""
         found = grid_values(indices, self.origin, self.step, self.ratio)
         return found.astype(np.int64).view(self.dtype) if self.dtype is not None else found
 
     def snap(self, values: NDArray[Any]) -> NDArray[np.int64]:
-        """The number of the point nearest to each value, halves up, clipped to the bounds. NaN and NaT are the caller's matter."""
+        """The number of the point nearest to each value, halves up, within the bounds. NaN and NaT are the caller's matter."""
         kind = values.dtype.kind
         if kind in "Mm":
             if self.dtype is None or values.dtype != self.dtype:

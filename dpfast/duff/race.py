@@ -3,17 +3,17 @@
 The plain race gives each item an exponential variate, E = -ln(1 - U) with as many bits of U as are needed, and the least
 ln E - log_weight wins; a word and two logarithms an item. It is used up to `PLAIN` items. Beyond, blocks of 1024 items race:
 
-1. Of each block the largest log-weight M and a number S >= sum of e^(x - M) over it are computed (single precision, rounded up by a
-   part of 2^-14: only an upper bound is needed).
+1. Of each block the largest log-weight M and a number S >= sum of e^(x - M) over it are computed (single precision, rounded up
+   by a part of 2^-14: only an upper bound is needed).
 2. The block is won by the race of the masses e^M S, with the same exact comparison.
-3. V, uniform below S, is placed in the running sum of e^(x - M) over the block: in doubles where it is clear, in decimals where it
-   is not. Beyond the end of the sum the whole round is repeated with fresh words.
+3. V, uniform below S, is placed in the running sum of e^(x - M) over the block: in doubles where it is clear, in decimals
+   where it is not. Beyond the end of the sum the whole round is repeated with fresh words.
 
-A round that starts with block b and item i of it has probability (e^M S / total) (e^(x - M) / S) = e^x / total, whatever S is; so given
-that a round ends, the law is that of e^x, exactly. A round is repeated less often than once in 2^13.
+A round that starts with block b and item i of it has probability (e^M S / total) (e^(x - M) / S) = e^x / total, whatever S is; so
+given that a round ends, the law is that of e^x, exactly. A round is repeated less often than once in 2^13.
 
-Words (stream version 1). Draw j of n items, plain: word j n + i for item i. By B blocks, round t of J draws: word (t J + j)(B + 1) + b for
-block b, and V from word (t J + j)(B + 1) + B. Behind each word come its parts (`words.DrawWords`).
+Words (stream version 1). Draw j of n items, plain: word j n + i for item i. By B blocks, round t of J draws: word (t J + j)(B +
+1) + b for block b, and V from word (t J + j)(B + 1) + B. Behind each word come its parts (`words.DrawWords`).
 """
 
 from __future__ import annotations
@@ -79,9 +79,9 @@ def race(log_weights: ArrayLike, *, size: Size = None, rng: Stream | None = None
 
     Notes
     -----
-    **Privacy guarantee.** With log_weights = epsilon u / (2 Delta) as real numbers this is the exponential mechanism, epsilon-DP. The
-    draw adds nothing to that (`race_slack`), but doubles are not the real numbers: rounding each log-weight by up to r costs
-    up to 2 r more. `dpfast.duff.sample` has no such term, its weights are integers.
+    **Privacy guarantee.** With log_weights = epsilon u / (2 Delta) as real numbers this is the exponential mechanism, epsilon-DP.
+    The draw adds nothing to that (`race_slack`), but doubles are not the real numbers: rounding each log-weight by up to r costs
+    up to 2 r more, so subtract the largest before rounding. `dpfast.duff.sample` has no such term, its weights are integers.
     **Cost.** One pass, on two threads about as fast as memory is read; ten million draws from one array share it.
 
     References
@@ -124,11 +124,11 @@ def race_slack(n: int) -> float:
 
     Notes
     -----
-    Proof. Every comparison of keys and of running sums is decided between intervals that enclose the real numbers (see the head of
-    the module and `exact`), so a draw that ends has exactly the law of real exponential variates whose bits go on for ever. It does
-    not end if 2^21 bits leave a comparison open, which then raises an error. Two keys, or V and a sum, agree that far with probability below
-    2^-2000000; n items offer fewer than n^2 < 2^128 pairs. That is below the least double, which is returned in its place. The rounding of the
-    log-weights themselves, up to 2^-53 of the largest distance between two of them, is the caller's: see `race`.
+    Proof. Every comparison of keys and of running sums is decided between intervals that enclose the real numbers (see the head
+    of the module and `exact`), so a draw that ends has exactly the law of real exponential variates whose bits go on for ever. It
+    does not end if 2^21 bits leave a comparison open, which then raises an error. Two keys, or V and a sum, agree that far with
+    probability below 2^-2000000; n items offer fewer than n^2 < 2^128 pairs. That is below the least double, which is returned in
+    its place. The rounding of the log-weights themselves, up to 2^-53 of their size each, is the caller's: see `race`.
 
     Examples
     --------

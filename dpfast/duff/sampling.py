@@ -7,9 +7,9 @@ masses together stay below 2^124 too. So pure epsilon holds exactly: nothing is 
   of doubles; those within the error band are settled with more bits (`exact`). Then a point of the entry, uniformly.
 - "sum": a uniform integer below the total, by rejection; the running sum says which entry and which point.
 
-Words (stream version 1). Draw j of a call, N entries: the race reads word j (N + 1) + i for entry i and the parts behind it; the point
-is drawn from word j (N + 1) + N, by rejection, on and on through the words behind it. "sum" reads words 2j and 2j + 1, the low half
-first, and then the parts behind 2j, each one attempt; of an attempt the lowest bits count, as many as the total has.
+Words (stream version 1). Draw j of a call, N entries: the race reads word j (N + 1) + i for entry i and the parts behind it; the
+point is drawn from word j (N + 1) + N, by rejection, on and on through the words behind it. "sum" reads words 2j and 2j + 1, the
+low half first, and then the parts behind 2j, each one attempt; of an attempt the lowest bits count, as many as the total has.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def sample(
     >>> from dpfast.duff import Levels
     >>> levels = Levels([2, 1, 0, 1], [0, 40, 50, 51], [39, 49, 50, 99], step=1)
     >>> sample(levels, epsilon=4.0, rng=Stream.insecure(1))
-    50
+    98
     """
     _check_levels(levels)
     exact = check_epsilon(epsilon)
@@ -146,14 +146,15 @@ def log_probabilities(levels: Levels, *, epsilon: float) -> NDArray[np.float64]:
 
     Notes
     -----
-    The law of the integers that `sample` draws from, not that of e^(-epsilon d / 2), within 10^-13. **Cost.** Two logarithms an entry.
+    The law of the integers that `sample` draws from, not that of e^(-epsilon d / 2), within 10^-13. **Cost.** Two logarithms an
+    entry.
 
     Examples
     --------
     >>> from dpfast.duff import Levels
     >>> import numpy as np
     >>> np.exp(log_probabilities(Levels([1, 0], [0, 9], [8, 9], step=1), epsilon=2.0)).round(6).tolist()
-    [0.768025, 0.231975]
+    [0.768031, 0.231969]
     """
     _check_levels(levels)
     weights = Weights(epsilon).of(levels.distance)

@@ -39,6 +39,10 @@ EXPECTED = {
     "ExponentialResponse",
     "MatrixResponse",
     "optimal_response",
+    "median",
+    "quantile",
+    "race",
+    "race_slack",
     "CertificateError",
     "SolverError",
     "verify",
@@ -79,6 +83,9 @@ def test_each_name_is_there_and_listed(name: str) -> None:
         "etl",
         "composition",
         "budget",
+        "duff",
+        "duff.quantile",
+        "duff.race",
     ],
 )
 def test_modules_export_what_they_say(name: str) -> None:

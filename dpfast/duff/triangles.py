@@ -27,7 +27,7 @@ from dpfast.duff._words import words_of
 from dpfast.duff.grid import MOST_POINTS
 from dpfast.duff.levels import Levels
 from dpfast.duff.sampling import digest_of, draw_indices, stream_of
-from dpfast.duff.weights import Weights, check_epsilon, decay_of
+from dpfast.duff.weights import Weights, check_epsilon, decay_of, last_distance
 from dpfast.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -42,7 +42,6 @@ __all__ = ["Pairs", "count_triangles", "ladder_levels", "local_sensitivity", "sm
 PIECE: Final = 1 << 12  # vertices between two looks at Ctrl-C
 FEW: Final = 1 << 4  # the same where a vertex meets all others
 LARGEST: Final = 64  # of epsilon, for the noise of smooth sensitivity
-MOST_RUNGS: Final = 1 << 22  # rungs beyond count as this one: a cap of a distance keeps its sensitivity
 FIRST_WEIGHT: Final = 1 << 96
 
 
@@ -189,7 +188,7 @@ def ladder_levels(pairs: Pairs, weights: Weights) -> Levels:
 
     Rungs beyond the last weight have that weight and are one.
     """
-    last = _last_rung(weights)
+    last = last_distance(weights)
     top = most_triangles(pairs.n_vertices)
     centre = min(pairs.triangles, top)
     ends = np.cumsum(local_sensitivity(pairs, max(last - 1, 0)))[:last]  # sums below 2^22 2^31
@@ -205,16 +204,6 @@ def ladder_levels(pairs: Pairs, weights: Weights) -> Levels:
     low, high = np.concatenate(lower), np.concatenate(upper)
     kept = low <= high
     return Levels(distance[kept], low[kept], high[kept], step=1)
-
-
-def _last_rung(weights: Weights) -> int:
-    """The distance from which on all weights are equal, or count as that."""
-    size = 1 << 8
-    while True:
-        table = weights.table(size)
-        if table[-1] == table[-2] or size == MOST_RUNGS:
-            return int(np.count_nonzero(table > table[-1]))
-        size *= 2
 
 
 def smooth_sensitivity_of_triangles(pairs: Pairs, beta: Fraction) -> Fraction:

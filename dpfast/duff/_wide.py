@@ -168,8 +168,8 @@ def pick(weights: NDArray[np.float64], word: Word) -> int:
     for mantissas, exponents in reversed(heap[:-1]):
         place *= 2
         if place + 1 < mantissas.size:
-            pair = (Wide(float(mantissas[i]), int(exponents[i])) for i in (place, place + 1))
-            place += not first_is_taken(*pair, word)
+            first, second = (Wide(float(mantissas[i]), int(exponents[i])) for i in (place, place + 1))
+            place += not first_is_taken(first, second, word)
     return place
 
 

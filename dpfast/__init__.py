@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from dpfast.duff.joint import quantiles
     from dpfast.duff.mean import mean
     from dpfast.duff.mode import mode
-    from dpfast.duff.quantile import median, quantile
     from dpfast.duff.race import race, race_slack
+    from dpfast.duff.selection import median, quantile
     from dpfast.duff.triangles import count_triangles
     from dpfast.estimate import Estimate
     from dpfast.etl.files import Report, sanitise_file
@@ -67,9 +67,9 @@ _HOMES = {
     "count_triangles": "dpfast.duff.triangles",
     "optimal_response": "dpfast.optimal",
     "mean": "dpfast.duff.mean",
-    "median": "dpfast.duff.quantile",
+    "median": "dpfast.duff.selection",
     "mode": "dpfast.duff.mode",
-    "quantile": "dpfast.duff.quantile",
+    "quantile": "dpfast.duff.selection",
     "quantiles": "dpfast.duff.joint",
     "race": "dpfast.duff.race",
     "race_slack": "dpfast.duff.race",

@@ -35,7 +35,7 @@ cdef extern from "masses.h" nogil:
 
 cdef extern from "blocks.h" nogil:
     size_t DPF_BLOCK
-    int dpf_blocks(const double *, size_t, double *, double *) noexcept
+    int dpf_blocks(const double *, size_t, double *, double *, int) noexcept
 
 BLOCK = DPF_BLOCK
 
@@ -196,7 +196,8 @@ def masses_find(const int64_t[::1] measures not None, const uint64_t[::1] weight
     return found, (<object>parts[1] << 64) | parts[0]
 
 
-def blocks(const double[::1] logs not None, double[::1] maxima not None, double[::1] sums not None):
+def blocks(const double[::1] logs not None, double[::1] maxima not None, double[::1] sums not None,
+           bint plain=False):
     """The largest log of each block, and a bound of its sum of powers; False where a log is NaN or plus infinity."""
     cdef size_t n = logs.shape[0], n_blocks = (n + DPF_BLOCK - 1) // DPF_BLOCK
     cdef int status
@@ -204,7 +205,7 @@ def blocks(const double[::1] logs not None, double[::1] maxima not None, double[
     if n == 0:
         return True
     with nogil:
-        status = dpf_blocks(&logs[0], n, &maxima[0], &sums[0])
+        status = dpf_blocks(&logs[0], n, &maxima[0], &sums[0], plain)
     return status == 0
 
 

@@ -36,7 +36,7 @@ def add_verbs(verbs: Any) -> None:
     verb = verbs.add_parser("quantile", help="a private quantile of a column, or of its groups", epilog=EXAMPLE)
     verb.add_argument("file", metavar="FILE", help="a Parquet file")
     verb.add_argument("--column", metavar="NAME", required=True, help="the column of numbers, dates or timestamps")
-    verb.add_argument("--bounds", metavar="LOW,HIGH", required=True, type=pair, help="public bounds; values outside are clipped")
+    verb.add_argument("--bounds", metavar="LOW,HIGH", required=True, type=pair, help="public; values outside are clipped")
     verb.add_argument(
         "--q", type=_decimal, default=decimal.Decimal("0.5"), metavar="Q", help="from 0 to 1 (default 0.5: the median)"
     )
@@ -109,7 +109,7 @@ def pair(text: str) -> tuple[Any, Any]:
 def _quantile(options: argparse.Namespace) -> int:
     from dpfast._parquet import ParquetSource
     from dpfast.duff._chunks import ParquetColumn
-    from dpfast.duff.quantile import quantile
+    from dpfast.duff.selection import quantile
 
     key = key_option(options)
     if (options.by is None) != (options.keys is None):

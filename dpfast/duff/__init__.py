@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from dpfast.duff.mode import mode
     from dpfast.duff.modes import mode_levels
     from dpfast.duff.orders import median_levels, quantile_levels
-    from dpfast.duff.quantile import median, quantile
     from dpfast.duff.sampling import log_probabilities, sample
+    from dpfast.duff.selection import median, quantile
     from dpfast.duff.triangles import count_triangles
 
 # Where each public name lives; modules load on first use.
@@ -28,11 +28,11 @@ _HOMES = {
     "log_probabilities": "dpfast.duff.sampling",
     "mean": "dpfast.duff.mean",
     "mean_levels": "dpfast.duff.means",
-    "median": "dpfast.duff.quantile",
+    "median": "dpfast.duff.selection",
     "median_levels": "dpfast.duff.orders",
     "mode": "dpfast.duff.mode",
     "mode_levels": "dpfast.duff.modes",
-    "quantile": "dpfast.duff.quantile",
+    "quantile": "dpfast.duff.selection",
     "quantile_levels": "dpfast.duff.orders",
     "quantiles": "dpfast.duff.joint",
     "sample": "dpfast.duff.sampling",

@@ -196,6 +196,8 @@ class Grid:
             if self.dtype is None or values.dtype != self.dtype:
                 raise ArgumentTypeError("dates and times must have the type that the grid was made for")
             values = np.ascontiguousarray(values).view(np.int64)
+        elif kind == "O":
+            return np.fromiter(map(self._of_number, values.tolist()), np.int64, values.size)
         elif kind == "b":
             values = values.view(np.uint8)
         elif kind not in "iuf" or values.dtype.itemsize > 8:
@@ -253,16 +255,17 @@ class Grid:
     def _by_unique(self, values: NDArray[Any]) -> NDArray[np.int64]:
         """In Python's integers, once for each different value."""
         different, places = np.unique(values, return_inverse=True)
-        p, q = self.ratio.numerator, self.ratio.denominator
-        indices = np.empty(different.size, np.int64)
-        for place, value in enumerate(different.tolist()):
-            if value in (math.inf, -math.inf):
-                indices[place] = self.size - 1 if value > 0 else 0
-                continue
-            top, bottom = value.as_integer_ratio()
-            index = (2 * top * q + bottom * p) // (2 * bottom * p) - self.origin
-            indices[place] = min(max(index, 0), self.size - 1)
+        indices = np.fromiter(map(self._of_number, different.tolist()), np.int64, different.size)
         return indices[places].reshape(values.shape)
+
+    def _of_number(self, value: Any) -> int:
+        """One of Python's numbers."""
+        if value in (math.inf, -math.inf):
+            return self.size - 1 if value > 0 else 0
+        top, bottom = value.as_integer_ratio()
+        p, q = self.ratio.numerator, self.ratio.denominator
+        index = (2 * top * q + bottom * p) // (2 * bottom * p) - self.origin
+        return int(min(max(index, 0), self.size - 1))
 
     def __repr__(self) -> str:
         return f"<dpfast.duff.Grid of {self.size} points, step {self.step}>"

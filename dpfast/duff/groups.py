@@ -17,7 +17,7 @@ from dpfast.domain import Domain
 from dpfast.duff._chunks import PIECE_ROWS, Memory
 from dpfast.duff._select import PlainCells, Window, all_values, count_at, find_window
 from dpfast.duff._select_draw import Recourse, draw_points
-from dpfast.errors import ArgumentError, ArgumentTypeError, IdError
+from dpfast.errors import ArgumentError, ArgumentTypeError
 
 if TYPE_CHECKING:
     import threading
@@ -176,16 +176,22 @@ def people_of(person: Any) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     if isinstance(column, np.ndarray) and column.dtype.kind in "iu":
         return np.unique(column, return_inverse=True)[1].astype(np.int64), np.ones(column.size, np.bool_)
     try:
-        column = pa.chunked_array([pa.array(column, from_pandas=True)] if isinstance(column, np.ndarray) else column)
-        if pa.types.is_floating(column.type):
-            raise IdError("person holds floats, which cannot identify anybody; use integers or text")
-        codes = column.combine_chunks() if pa.types.is_dictionary(column.type) else column.dictionary_encode().combine_chunks()
+        arrays = [pa.array(column, from_pandas=True)] if isinstance(column, np.ndarray) else column
+        column = pa.chunked_array(arrays) if isinstance(arrays, list) else arrays
         if pa.types.is_dictionary(column.type):  # two entries of a dictionary may be one value
-            codes = codes.dictionary_decode().dictionary_encode()
-        found = codes.indices.to_numpy(zero_copy_only=False) if not codes.null_count else codes.indices.fill_null(-1).to_numpy()
-    except (pa.ArrowException, TypeError, ValueError):
+            column = column.cast(column.type.value_type)
+        serves = pa.types.is_integer(column.type) or pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+        serves |= column.type == pa.string_view()
+        if not serves:
+            raise ArgumentTypeError(f"person has type {column.type}, which cannot identify anybody; use integers or text")
+        codes = column.dictionary_encode()
+        codes = codes.combine_chunks() if isinstance(codes, pa.ChunkedArray) else codes
+        codes = codes.chunk(0) if isinstance(codes, pa.ChunkedArray) else codes
+        indices = codes.indices.fill_null(-1) if codes.indices.null_count else codes.indices
+        found = indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    except (pa.ArrowException, ValueError):
         raise ArgumentTypeError("person must hold integers or text") from None
-    return found.astype(np.int64), found >= 0
+    return found, found >= 0
 
 
 class Grouped:

@@ -76,7 +76,7 @@ def quantile_levels(
         Public; lower < upper.
     step : optional
         Of the grid, see `Grid`. Default: 1 for integers, booleans, dates and times, else the largest power of two that is at most
-        (upper - lower) / 2**20.
+        (upper - lower) / 2**20. A list declares no type: it counts as one of integers where both bounds are.
     neighbours : {"add_remove", "replace_one"}
         Whose steps are counted: persons coming or going, or changing their value (the number of rows is then public).
     missing : number, optional

@@ -88,7 +88,7 @@ def test_each_name_is_there_and_listed(name: str) -> None:
         "composition",
         "budget",
         "duff",
-        "duff.quantile",
+        "duff.selection",
         "duff.joint",
         "duff.laplace",
         "duff.mean",
@@ -147,6 +147,6 @@ def test_privacy_parameters_are_keyword_only() -> None:
 
 
 def test_a_module_of_duff_does_not_hide_its_function() -> None:
-    for name in ("mode", "mean", "quantile"):
+    for name in ("mode", "mean"):
         importlib.import_module(f"dpfast.duff.{name}")
         assert getattr(dpfast.duff, name) is getattr(dpfast, name)

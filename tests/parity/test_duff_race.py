@@ -270,6 +270,9 @@ def test_sums_of_blocks_bound_the_true_ones() -> None:
         blocks = -(-n // core.BLOCK)
         maxima, sums = np.empty(blocks), np.empty(blocks)
         assert core.blocks(logs, maxima, sums)
+        plainly = np.empty(blocks), np.empty(blocks)
+        assert core.blocks(logs, *plainly, True)
+        assert [part.tobytes() for part in plainly] == [maxima.tobytes(), sums.tobytes()]
         for block in range(blocks):
             part = logs[block * core.BLOCK : (block + 1) * core.BLOCK]
             true = math.fsum(np.exp(part - part.max()))
@@ -284,6 +287,7 @@ def test_what_is_no_weight_is_seen_anywhere(place: int, value: float) -> None:
         logs = np.full(2000, others)
         logs[place] = value
         assert not core.blocks(logs, np.empty(2), np.empty(2))
+        assert not core.blocks(logs, np.empty(2), np.empty(2), True)
     assert core.blocks(np.full(2000, 1.7e308), np.empty(2), np.empty(2))
 
 

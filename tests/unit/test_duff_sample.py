@@ -276,6 +276,14 @@ def test_missing_values() -> None:
     assert found(np.array([], np.float64), "add_remove") == [1] * 5
 
 
+def test_the_grid_never_depends_on_what_a_list_holds() -> None:
+    for rows in ([], [1], [1.5], [None], [1, 2.5]):
+        for bounds, step in (((0, 4), 1), ((0.0, 4.0), 2.0**-18)):
+            assert duff.median_levels(rows, bounds=bounds, neighbours="add_remove").step == step
+    exact = [np.uint64(2**63 + 2), np.int8(-1), 2**63 + 2, 10**400]  # as doubles two of these would be 2^63
+    assert median(exact, (2**63, 2**63 + 4), 1000.0) == 2**63 + 2
+
+
 def test_columns_of_other_libraries() -> None:
     import pandas as pd
     import polars as pl

@@ -218,9 +218,9 @@ def quantile(
     >>> from dpfast import Stream
     >>> delays = np.arange(100_001) % 500
     >>> quantile(delays, 0.9, bounds=(0, 600), epsilon=1.0, rng=Stream.insecure(1))
-    449
+    450
     >>> quantile(delays, 0.9, bounds=(0, 600), epsilon=1.0, by=delays % 2, keys=[0, 1], rng=Stream.insecure(1))
-    array([448, 449])
+    array([450, 449])
     """
     check_neighbours(neighbours)
     check_threads(threads)

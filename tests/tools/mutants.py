@@ -18,6 +18,7 @@ from pathlib import Path
 
 from faults import MUTANTS, Mutant
 from faults_duff import DUFF
+from faults_joint import JOINT
 from faults_quantile import QUANTILE
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -53,7 +54,7 @@ def survives(mutant: Mutant, folder: Path) -> str:
 
 def main(names: list[str]) -> int:
     failures = 0
-    for mutant in [*MUTANTS, *DUFF, *QUANTILE]:
+    for mutant in [*MUTANTS, *DUFF, *JOINT, *QUANTILE]:
         if names and mutant.name not in names:
             continue
         with tempfile.TemporaryDirectory() as folder:

@@ -185,3 +185,20 @@ def test_choices_among_wide_numbers_are_exact() -> None:
     assert pick(wide_numbers([Wide(0.0, -(1 << 29)), Wide(1.0, -9), Wide(0.0, -(1 << 29))]), words()) == 1
     power = power_of(0.25, Fraction(1001, 2))
     assert (power.mantissa, power.exponent) == (pytest.approx(2.0**23), -2)
+
+
+@pytest.mark.parametrize(("neighbours", "exponent"), [("add_remove", 1), ("replace_one", Fraction(1, 2))])
+def test_the_mode_draws_with_its_own_factor(neighbours: Any, exponent: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from dpfast.duff import mode as call
+    from dpfast.duff.weights import Weights, decay_of
+
+    seen: list[int] = []
+
+    class Watched(Weights):
+        def of(self, distances: Any) -> Any:
+            seen.append(self.decay)
+            return super().of(distances)
+
+    monkeypatch.setitem(call.__globals__, "Weights", Watched)
+    call(["a", "b"], domain=["a", "b"], epsilon=1.0, neighbours=neighbours, rng=rng())
+    assert seen == [decay_of(Fraction(exponent))]

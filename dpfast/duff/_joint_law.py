@@ -17,7 +17,7 @@ quantiles with the j-th in cell i and no other there, for each place of it: S_1(
     W_j(i) = sum over k = 1 .. j of |cell i|^k / k! * r^(t_j + ... + t_{j-k+2}) * S_{j-k+1}(i),
 
 k of the points together in cell i. The kernel is geometric on both sides of t_j, so a row takes O(n) sums of terms that are not
-negative (csrc/duff/joint.c). A draw goes back from the last quantile: a cell, the number k of points in it, k independent
+negative (csrc/joint/joint.c). A draw goes back from the last quantile: a cell, the number k of points in it, k independent
 uniform places of the cell, then the next cell below.
 
 **Error.** Numbers have an exponent of their own and never underflow, so every placement keeps a positive chance and each step
@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from dpfast._core import duff as core
+from dpfast._core import joint as core
 from dpfast._rounding import FIRST_DIGITS, exp_bounds, float_above, float_below
 from dpfast.duff._wide import Wide, below, pick, wide_array, wide_number, wide_numbers
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from dpfast._core import duff as core
+from dpfast._core import joint as core
 from dpfast.duff._joint_law import LEAST_SPAN, Step, gaps_of
 from dpfast.duff._wide import Wide, below, first_is_taken, happens, no_weights, pick, power_of, total_of, wide_array
 

@@ -11,7 +11,7 @@ T(S) and T(S') both lie in [0, 1]), and floor(R g) by at most R. Weights w with 
 epsilon-private, R being public: the integer table of `weights`, summed over grid points, T among them. Nothing is rounded.
 
 **Which method.** Within a gap between two order statistics Duff is uniform, this mechanism prefers the side of the data. It
-matters where wide gaps next to the bounds are likely answers, n epsilon being small, and on fine grids. Mean absolute error of the
+matters where wide gaps next to the bounds are likely answers, n epsilon being small, and on fine grids. Mean absolute error of a
 median of normal values, bounds +-100, 300 draws each (bench/bench_joint.py): n = 101, epsilon 0.2: 1.33 against 2.48 of Duff;
 epsilon 1: 0.039 against 0.043; n = 1001, epsilon 1: 0.0051 against 0.0046 and, for integers, 0.236 against 0.238, no difference
 beyond chance. On coarse grids most order statistics are ties with nothing between them: take "duff".

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import numpy as np
 
-from dpfast._core import duff as core
+from dpfast._core import joint as core
 from dpfast._rounding import float_above
 from dpfast._spending import payment
 from dpfast._statement import Privacy
@@ -124,7 +124,7 @@ def count_triangles(
     >>> from dpfast import Stream
     >>> edges = [(i, j) for i in range(40) for j in range(i)]           # 9880 triangles
     >>> count_triangles(edges, n_vertices=40, epsilon=4.0, rng=Stream.insecure(1))
-    9880
+    9850
     """
     exact = check_epsilon(epsilon)
     if neighbours != "edge":

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpfast._core import duff as core
+from dpfast._core import joint as core
 from dpfast.duff import _joint_law as joint
 from dpfast.duff._joint_windows import Windows
 from dpfast.duff._wide import Wide, total_of, wide_array, wide_number

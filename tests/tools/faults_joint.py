@@ -12,7 +12,7 @@ STATISTICS = "tests/exact/test_duff_statistics.py"
 JOINT = [
     Mutant(
         "a sum of a row forgets the blocks before",
-        "csrc/duff/joint.c",
+        "csrc/joint/joint.c",
         "return dpf_wide_plus(row->decayed, dpf_wide_times(row->carried, row->powers->low[place + 1]));",
         "return dpf_wide_plus(row->decayed, dpf_wide_times(row->carried, row->powers->low[place]));",
         f"{LAWS}::test_sums_of_a_row_are_the_convolution",
@@ -33,7 +33,7 @@ JOINT = [
     ),
     Mutant(
         "a pair of strangers is passed over",
-        "csrc/duff/triangles.c",
+        "csrc/joint/triangles.c",
         "j < graph->n && d_i + degree(graph, j) > stairs[0]; ++j)",
         "j < graph->n && d_i + degree(graph, j) > stairs[0] + 1; ++j)",
         f"{STATISTICS}::test_sensitivities_are_those_of_all_pairs",

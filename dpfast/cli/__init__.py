@@ -19,10 +19,26 @@ from types import FrameType
 from typing import NoReturn
 
 import dpfast
-from dpfast.cli import audit, domain, estimate, info, ledger, plan, quantile, sanitise, verify
+from dpfast.cli import (
+    audit,
+    domain,
+    estimate,
+    info,
+    ledger,
+    mean,
+    mode,
+    plan,
+    quantile,
+    sanitise,
+    triangles,
+    verify,
+)
 from dpfast.errors import DpfastError
 
 __all__ = ["main"]
+
+# In the order of `dpfast --help`.
+FAMILIES = (plan, domain, sanitise, estimate, quantile, mean, mode, triangles, verify, audit, ledger, info)
 
 INTERRUPTED = 128 + signal.SIGINT
 TERMINATED = 128 + signal.SIGTERM
@@ -96,7 +112,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"dpfast {dpfast.__version__}")
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
-    for family in (plan, domain, sanitise, estimate, quantile, verify, audit, ledger, info):
+    for family in FAMILIES:
         family.add_verbs(verbs)
     for verb in verbs.choices.values():
         verb.formatter_class = argparse.RawDescriptionHelpFormatter

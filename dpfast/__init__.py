@@ -15,15 +15,17 @@ from dpfast.errors import (
     EntropyError,
     FileError,
     IdError,
+    InfeasibleError,
     LedgerError,
     MissingPackageError,
     OutsideDomainError,
     PolicyError,
     SolverError,
+    ViolationError,
 )
 
 if TYPE_CHECKING:
-    from dpfast import etl, histogram, reference
+    from dpfast import etl, graph, histogram, reference
     from dpfast._config import show_config
     from dpfast.certificates import verify
     from dpfast.composition import compose, compose_bounds, composed_delta
@@ -63,7 +65,7 @@ _HOMES = {
     "show_config": "dpfast._config",
     "verify": "dpfast.certificates",
 }
-_MODULES = ("etl", "histogram", "reference")
+_MODULES = ("etl", "graph", "histogram", "reference")
 
 __all__ = [
     "ArgumentError",
@@ -78,6 +80,7 @@ __all__ = [
     "ExponentialResponse",
     "FileError",
     "IdError",
+    "InfeasibleError",
     "Ledger",
     "LedgerError",
     "MatrixResponse",
@@ -91,11 +94,13 @@ __all__ = [
     "SolverError",
     "Stratified",
     "Stream",
+    "ViolationError",
     "__version__",
     "compose",
     "compose_bounds",
     "composed_delta",
     "etl",
+    "graph",
     "histogram",
     "optimal_response",
     "reference",

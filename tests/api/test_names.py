@@ -13,7 +13,7 @@ import pytest
 import dpfast
 from dpfast import errors
 
-MODULES = {"etl", "histogram", "reference"}
+MODULES = {"etl", "graph", "histogram", "reference"}
 EXPECTED = {
     "ArgumentError",
     "ArgumentTypeError",
@@ -25,6 +25,7 @@ EXPECTED = {
     "Estimate",
     "FileError",
     "IdError",
+    "InfeasibleError",
     "Ledger",
     "LedgerError",
     "MissingPackageError",
@@ -41,6 +42,7 @@ EXPECTED = {
     "optimal_response",
     "CertificateError",
     "SolverError",
+    "ViolationError",
     "verify",
     "compose",
     "compose_bounds",
@@ -79,6 +81,7 @@ def test_each_name_is_there_and_listed(name: str) -> None:
         "etl",
         "composition",
         "budget",
+        "graph",
     ],
 )
 def test_modules_export_what_they_say(name: str) -> None:

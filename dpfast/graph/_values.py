@@ -174,9 +174,8 @@ def query_colours(g: DatasetGraph, query: Any) -> NDArray[np.uint8]:
         vertices = g._names.vertices(list(query), "query")
         if np.unique(vertices).size != g.n_vertices:
             raise ArgumentError("query must give an answer for every vertex")
-        values = np.empty(g.n_vertices, object)
-        values[vertices] = list(query.values())
-        values = values.tolist()
+        by_vertex = dict(zip(vertices.tolist(), query.values(), strict=True))
+        values = [by_vertex[vertex] for vertex in range(g.n_vertices)]
     else:
         values = query
     array = np.asarray(values)

@@ -1,10 +1,10 @@
 """The optimal extension of a mechanism that is given where the right answer changes (Theorem 1 of arXiv 2203.15429).
 
-Everything is done with q(v), the probability of the right answer: p where that is 1, 1 - p where it is 2. By the symmetry of the law
-both regions then need the same search. 1. Fixed values of one region bound neighbours in the other (`Arcs.cross`): a fixed vertex
-of answer 1 by fixed ones of answer 2, a free vertex by fixed ones across. 2. One search within the regions. 3. Fixed values
-that came out lower are adjusted, or infeasible. 4. Every edge of the result is proved. What can fail there is only that some p(w) of
-answer 2 is above what a p(v) of answer 1 allows: a mechanism that errs on purpose.
+Everything is done with q(v), the probability of the right answer: p where that is 1, 1 - p where it is 2. By the symmetry of the
+law both regions then need the same search. 1. Fixed values of one region bound neighbours in the other (`Arcs.cross`): a fixed
+vertex of answer 1 by fixed ones of answer 2, a free vertex by fixed ones across. 2. One search within the regions. 3. Fixed
+values that came out lower are adjusted, or infeasible. 4. Every edge of the result is proved. What can fail there is only that
+some p(w) of answer 2 is above what a p(v) of answer 1 allows: a mechanism that errs on purpose.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ class Extension(Probabilities):
 
         Notes
         -----
-        **Privacy guarantee.** One draw: on neighbours u, v (the ends of an edge) the answers are (epsilon(u, v), delta(u, v))-close.
+        **Privacy guarantee.** One draw: on neighbours, the ends of an edge, the answers are (epsilon, delta)-close by its law.
         The law is exact, nothing is rounded and no delta is added: random bits are compared with all bits of the dyadic number.
         A ledger is charged for the edge with the largest epsilon and the largest delta, times the number of draws.
 
@@ -173,8 +173,9 @@ def extend(g: Any, query: Any, fixed: Any, *, queue: Queue = "auto") -> Extensio
     query : array_like, dict or str
         The right answer, 1 or 2, at every vertex; see `boundary`.
     fixed : array_like, dict, tuple or Fixed
-        Pr[answer 1] of some vertices: an array with NaN where free, a dict by label, (vertices, values), or what `optimal_boundary`
-        returns. It must hold an end of every edge that joins different right answers: the whole `boundary`, or a hitting set.
+        Pr[answer 1] of some vertices: an array with NaN where free, a dict by label, (vertices, values), or what
+        `optimal_boundary` returns. It must hold an end of every edge that joins different right answers: the
+        whole `boundary`, or a hitting set.
     queue : {"auto", "heap", "buckets"}
         How the search is done; the answer is the same.
 
@@ -194,9 +195,9 @@ def extend(g: Any, query: Any, fixed: Any, *, queue: Queue = "auto") -> Extensio
 
     Notes
     -----
-    **Privacy guarantee.** Neighbours are the ends of an edge, each with its own (epsilon, delta), pure where that delta is 0. All four
-    inequalities hold on every edge exactly, for the numbers that `sample` draws with: the result is proved by `verify`'s
-    method before it is returned. Graph, epsilons, query and fixed values are public.
+    **Privacy guarantee.** Neighbours are the ends of an edge, each edge with its own (epsilon, delta). All four inequalities
+    hold on every edge exactly, for the numbers that `sample` draws with: the result is proved by the method of
+    `verify` before it is returned. Graph, epsilons, query and fixed values are public.
     **Rounding.** Each edge rounds Pr[right answer] down by at most 5 units in its last place. A fixed value within 8 units for
     each edge of the binding path is moved down to what is feasible and listed in `adjusted`.
     **Cost.** Near-linear in arcs.

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -101,7 +102,8 @@ class InducedLaw:
 
     def _upper_key(self, key: int) -> int:
         if self.edges is None:
-            assert self._graph is not None and self._ends is not None
+            assert self._graph is not None
+            assert self._ends is not None
             keys = np.full(self._graph.n_vertices, KEY_ONE)
             keys[self._ends[0]] = key
             return int(closure(self._graph, keys)[self._ends[1]])
@@ -118,7 +120,7 @@ class InducedLaw:
         """
         lines = self._all_lines()
         places = [0.0]
-        for (slope, value), (next_slope, next_value) in zip(lines, lines[1:], strict=False):
+        for (slope, value), (next_slope, next_value) in pairwise(lines):
             places.append(min(max((next_value - value) / (slope - next_slope), places[-1]), 1.0))
         if places[-1] < 1.0:
             places.append(1.0)
@@ -128,7 +130,8 @@ class InducedLaw:
     def _all_lines(self) -> list[Line]:
         if self._lines is None:
             if self.edges is None:
-                assert self._graph is not None and self._ends is not None
+                assert self._graph is not None
+                assert self._ends is not None
                 self._lines = _strongest_lines(self._graph, *self._ends)
             else:
                 lines = [(1.0, 0.0)]
@@ -165,7 +168,8 @@ def strongest_condition(g: Any, u: Any, v: Any, *, path: Sequence[Any] | None = 
 
     Notes
     -----
-    Laws of edges do not commute, and a path is at least as strong as the sum of its epsilons, often stronger. **Cost.** A call is one search of the graph (all paths) or
+    Laws of edges do not commute, and a path is at least as strong as the sum of its epsilons, often stronger.
+    **Cost.** A call is one search of the graph (all paths) or
     linear in the path.
 
     References
@@ -192,7 +196,7 @@ def strongest_condition(g: Any, u: Any, v: Any, *, path: Sequence[Any] | None = 
     if not steps or steps[0] != first or steps[-1] != last:
         raise ArgumentError("the path must lead from u to v")
     edges: list[tuple[float, float]] = []
-    for one, other in zip(steps, steps[1:], strict=False):
+    for one, other in pairwise(steps):
         row = model._row(one)
         found = np.flatnonzero(model._indices[row] == other) + row.start
         if not found.size:
@@ -265,5 +269,5 @@ def _gain(lines: list[Line], slope: float, value: float) -> bool:
     """Whether a line lies below the others somewhere, by more than rounding."""
     places = [0.0, 1.0]
     places += [(value - other_value) / (other_slope - slope) for other_slope, other_value in lines if other_slope != slope]
-    places += [(b[1] - a[1]) / (a[0] - b[0]) for a, b in zip(lines, lines[1:], strict=False) if a[0] != b[0]]
+    places += [(b[1] - a[1]) / (a[0] - b[0]) for a, b in pairwise(lines) if a[0] != b[0]]
     return any(min(s * x + c for s, c in lines) - (slope * x + value) > 1e-13 for x in places if 0.0 <= x <= 1.0)

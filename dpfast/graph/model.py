@@ -93,8 +93,8 @@ class DatasetGraph:
         Parameters
         ----------
         indptr : array_like of int, shape (n_vertices + 1,), or a scipy sparse matrix or array
-            Where the row of each vertex begins. A matrix is given alone; what it stores are epsilons, zeros too, and an entry that
-            it does not store is no edge.
+            Where the row of each vertex begins. A matrix is given alone; what it stores are epsilons, zeros too, and an
+            entry that it does not store is no edge.
         indices : array_like of int
             Neighbours, row after row; any integer type. An edge may stand in one row or in both.
         epsilon, delta : float or array_like
@@ -125,7 +125,7 @@ class DatasetGraph:
             raise ArgumentTypeError("from_csr takes indptr, indices and epsilon, or a scipy sparse matrix")
         begins, targets = np.asarray(indptr), np.asarray(indices)
         for array, name in ((begins, "indptr"), (targets, "indices")):
-            if array.dtype.kind not in "iu" and array.size or array.ndim != 1:
+            if (array.dtype.kind not in "iu" and array.size) or array.ndim != 1:
                 raise ArgumentTypeError(f"{name} must be an array of integers with one axis")
         begins = begins.astype(np.int64)
         if begins.size == 0 or begins[0] != 0 or begins[-1] != targets.size or (np.diff(begins) < 0).any():

@@ -1,9 +1,9 @@
 """The strongest constraints that fixed values put on a whole graph: one search from all of them at once.
 
-Precondition: keys (see `dpfast.graph._values`) of some vertices. Postcondition: the key of v is the smallest that a path carries
-from one of them to v, each edge by its rounded law (``csrc/graph/law.h``), KEY_ONE where there is no path. The law is monotone, at
-least its argument and at most the real law U, so every edge holds exactly for what comes out, and what comes out is a function of
-graph and values alone: not of the order of edges, labels or work.
+Precondition: keys (see `dpfast.graph._values`) of some vertices. Postcondition: the key of v is the smallest that a path
+carries from one of them to v, each edge by its rounded law (``csrc/graph/law.h``), KEY_ONE where there is no path. The law is
+monotone, at least its argument and at most the real law U, so every edge holds exactly for what comes out, and what comes out is
+a function of graph and values alone: not of the order of edges, labels or work.
 """
 
 from __future__ import annotations

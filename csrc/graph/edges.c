@@ -7,6 +7,12 @@ static double delta_of(const dpf_graph_t *graph, int64_t arc)
     return graph->deltas == NULL ? 0.0 : graph->deltas[arc];
 }
 
+/* p(w) <= U(p(v)), or what says the same, 1 - p(v) <= U(1 - p(w)): what one rounding leaves open the other may prove. */
+static int proved(uint64_t v, uint64_t w, double weight, double delta)
+{
+    return w <= v || w <= dpf_step(v, weight, delta) || DPF_KEY_ONE - v <= dpf_step(DPF_KEY_ONE - w, weight, delta);
+}
+
 void dpf_boundary(const dpf_graph_t *graph, int64_t start, int64_t stop, uint8_t *is_boundary)
 {
     for (int64_t v = start; v < stop; v++) {
@@ -32,18 +38,16 @@ void dpf_cross(const dpf_graph_t *graph, const uint8_t *is_given, const uint64_t
             }
             if (!is_given[other]) {
                 missing[v] |= !is_given[v];
-            } else if (graph->colours[v] == 1 || !is_given[v]) {
-                const uint64_t bound = dpf_step(DPF_KEY_ONE - given[other], graph->weights[i], delta_of(graph, i));
-                words[v] = bound < words[v] ? bound : words[v];
+                continue;
             }
+            const uint64_t source = DPF_KEY_ONE - given[other];
+            if (is_given[v] && (graph->colours[v] == 2 || proved(source, given[v], graph->weights[i], delta_of(graph, i)))) {
+                continue;
+            }
+            const uint64_t bound = dpf_step(source, graph->weights[i], delta_of(graph, i));
+            words[v] = bound < words[v] ? bound : words[v];
         }
     }
-}
-
-/* p(w) <= U(p(v)), or what says the same, 1 - p(v) <= U(1 - p(w)): what one rounding leaves open the other may prove. */
-static int proved(uint64_t v, uint64_t w, double weight, double delta)
-{
-    return w <= v || w <= dpf_step(v, weight, delta) || DPF_KEY_ONE - v <= dpf_step(DPF_KEY_ONE - w, weight, delta);
 }
 
 int64_t dpf_unproved(const dpf_graph_t *graph, const uint64_t *keys, int64_t *row, int64_t *at, int64_t stop, int64_t *open,

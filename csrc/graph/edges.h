@@ -10,7 +10,8 @@ void dpf_boundary(const dpf_graph_t *graph, int64_t start, int64_t stop, uint8_t
 /* Lower words[v], start <= v < stop, by what vertices of the other colour with a given value allow.
  *
  * Keys are of Pr[the right answer at v]; colour 1 or 2 is the right answer. is_given and given are the fixed vertices and their keys.
- * Where both ends of an arc are given, the end of colour 1 takes the bound; where neither is, missing[v] = 1. */
+ * Where both ends of an arc are given, the end of colour 1 takes the bound, unless the law proves that it meets the real one as it is;
+ * where neither is, missing[v] = 1. */
 void dpf_cross(const dpf_graph_t *graph, const uint8_t *is_given, const uint64_t *given, int64_t start, int64_t stop, uint64_t *words,
                uint8_t *missing);
 

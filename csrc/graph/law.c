@@ -56,7 +56,7 @@ double dpf_weight(double epsilon)
     if (epsilon <= 709.0) {
         const double s = dpf_number(dpf_bits(reduced_exp(epsilon, &k)) - 2);
         const double e = s * power_of_two(k);
-        return e > 1.0 ? e : 1.0;
+        return e > 1.0 + 0x1p-50 ? e : 1.0;
     }
     if (epsilon > 745.0) {
         return 0x1p-1074; /* the least double; e^-745 is 0.57 of it */

@@ -11,8 +11,8 @@
  *
  * "Down" is one unit below the nearest double, "up" one above: at most one and a half units from the exact result.
  *
- * The weight of an edge stands for E: E rounded down, at least 1, or where that may overflow (epsilon above 709) e^-epsilon
- * rounded up, which is less than 1.
+ * The weight of an edge stands for E: E rounded down, to 1 where it is below 1 + 2^-50 (the candidates would lie too near one
+ * another for their errors), or, where that may overflow (epsilon above 709), e^-epsilon rounded up, which is less than 1.
  */
 #ifndef DPF_LAW_H
 #define DPF_LAW_H
@@ -81,9 +81,10 @@ static inline uint64_t dpf_step(uint64_t key, double weight, double delta)
     if (a > DPF_KEY_HALF) {
         a = a >= DPF_BITS_ONE ? DPF_KEY_ONE : DPF_KEY_ONE - dpf_bits(1.0 - dpf_number(a));
     }
-    /* 1 - y is exact for y in [1/2, 1], and shows whether y was rounded below 1 - x. */
-    double y = 1.0 - x;
-    y = dpf_number(dpf_bits(y) + (1.0 - y > x));
+    /* 1 - y is exact for y in [1/2, 1], and shows whether y was rounded below 1 - x. At E = 1 both candidates are one line, x + d,
+     * of which the second has an absolute error: there it only sees to it that nothing exceeds what comes above 1/2. */
+    double y = weight == 1.0 ? 0.5 : 1.0 - x;
+    y = dpf_number(dpf_bits(y) + (weight != 1.0 && 1.0 - y > x));
     const uint64_t c = dpf_key_below_one(dpf_shrink_up(y, weight, delta));
     const uint64_t least = a < c ? a : c;
     return least > key ? least : key;

@@ -152,7 +152,9 @@ def _completed(g: DatasetGraph, colours: NDArray[np.uint8], words: NDArray[np.ui
         start = np.where(is_given, words, KEY_ONE)
         missing = np.empty(g.n_vertices, np.uint8)
         g._arcs(colours).cross(is_given.view(np.uint8), words, start, missing)
-        words = closure(g, start, colours)
+        completed = closure(g, start, colours)
+        # There and back again rounds twice; what the others were derived from is allowed by them.
+        words = completed if kept == 1 else np.maximum(words, completed)
     return words
 
 

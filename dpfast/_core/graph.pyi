@@ -43,6 +43,7 @@ def rows_merge(
     epsilons: NDArray[np.float64],
     deltas: NDArray[np.float64] | None,
 ) -> int: ...
+
 @final
 class Arcs:
     def __new__(

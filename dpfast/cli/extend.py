@@ -47,7 +47,9 @@ def _extend(options: argparse.Namespace) -> int:
     answers = _column(g, options.query, "answer")
     fixed = graph.optimal_boundary(g, answers) if options.fixed is None else _column(g, options.fixed, "probability")
     found = graph.extend(g, answers, fixed)
-    _write(options, kind, {"vertex": g.labels, "answer": answers, "probability": found.probability, "complement": found.complement})
+    _write(
+        options, kind, {"vertex": g.labels, "answer": answers, "probability": found.probability, "complement": found.complement}
+    )
     adjusted = [printable(label) for label in found.adjusted]
     if options.json:
         print_json({"vertices": g.n_vertices, "arcs": g.n_arcs, "adjusted": adjusted, "least_right": _least(found, answers)})

@@ -39,7 +39,9 @@ def test_wide_buckets_follow_again_what_they_must(epsilons: str) -> None:
     rng = np.random.default_rng(3)
     n, m = 3000, 15_000
     u, v = rng.integers(0, n, (2, m))
-    epsilon = {"uniform": rng.uniform(0.1, 1, m), "wide": 10.0 ** rng.uniform(-6, 1, m), "zeros": rng.uniform(0.1, 1, m)}[epsilons]
+    epsilon = {"uniform": rng.uniform(0.1, 1, m), "wide": 10.0 ** rng.uniform(-6, 1, m), "zeros": rng.uniform(0.1, 1, m)}[
+        epsilons
+    ]
     if epsilons == "zeros":
         epsilon[rng.random(m) < 0.01] = 0.0
     g = graph.DatasetGraph(u, v, epsilon, n_vertices=n)

@@ -96,8 +96,8 @@ def broken_arcs(g: DatasetGraph, keys: NDArray[np.uint64]) -> Iterator[tuple[int
 def edge_holds(x: Fraction, y: Fraction, epsilon: float, delta: float) -> bool:
     """Whether y <= U(x), for probabilities of keys.
 
-    A power of e is irrational, so some number of digits decides, unless it plays no part. Beyond `EPSILON_MOST` the one there stands
-    for all: what lies between it and 1 is no probability of a key but 1 itself, and U(x) is 1 for y <= d only, as it is there.
+    A power of e is irrational, so some number of digits decides, unless it plays no part. Beyond `EPSILON_MOST` the one
+    there stands for all: what lies between it and 1 is no probability of a key but 1 itself, which is U(x) for 1 - x <= d only.
     """
     digits = 20
     while True:

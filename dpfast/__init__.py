@@ -15,15 +15,17 @@ from dpfast.errors import (
     EntropyError,
     FileError,
     IdError,
+    InfeasibleError,
     LedgerError,
     MissingPackageError,
     OutsideDomainError,
     PolicyError,
     SolverError,
+    ViolationError,
 )
 
 if TYPE_CHECKING:
-    from dpfast import audit, duff, etl, histogram, kernels, reference
+    from dpfast import audit, duff, etl, graph, histogram, kernels, reference
     from dpfast._config import show_config
     from dpfast.certificates import verify
     from dpfast.composition import compose, compose_bounds, composed_delta
@@ -77,7 +79,7 @@ _HOMES = {
     "show_config": "dpfast._config",
     "verify": "dpfast.certificates",
 }
-_MODULES = ("audit", "duff", "etl", "histogram", "kernels", "reference")
+_MODULES = ("audit", "duff", "etl", "graph", "histogram", "kernels", "reference")
 
 __all__ = [
     "ArgumentError",
@@ -92,6 +94,7 @@ __all__ = [
     "ExponentialResponse",
     "FileError",
     "IdError",
+    "InfeasibleError",
     "Ledger",
     "LedgerError",
     "MatrixResponse",
@@ -105,6 +108,7 @@ __all__ = [
     "SolverError",
     "Stratified",
     "Stream",
+    "ViolationError",
     "__version__",
     "audit",
     "compose",
@@ -113,6 +117,7 @@ __all__ = [
     "count_triangles",
     "duff",
     "etl",
+    "graph",
     "histogram",
     "kernels",
     "mean",

@@ -5,6 +5,8 @@ No text holds a data value, a row number or a count: errors travel to logs and t
 
 from __future__ import annotations
 
+from typing import Any
+
 __all__ = [
     "ArgumentError",
     "ArgumentTypeError",
@@ -15,11 +17,13 @@ __all__ = [
     "EntropyError",
     "FileError",
     "IdError",
+    "InfeasibleError",
     "LedgerError",
     "MissingPackageError",
     "OutsideDomainError",
     "PolicyError",
     "SolverError",
+    "ViolationError",
 ]
 
 
@@ -77,3 +81,52 @@ class SolverError(DpfastError, RuntimeError):
 
 class EntropyError(DpfastError, OSError):
     """The operating system gave no entropy; nothing was drawn and nothing written."""
+
+
+class InfeasibleError(DpfastError, ValueError):
+    """No private mechanism has the probabilities that were fixed. Graphs, epsilons and fixed values are public.
+
+    Attributes
+    ----------
+    pair : tuple of two labels, or None
+        Fixed vertices (u, v): p(v) is larger than the path from u to v allows.
+    path : list of labels
+        From u to v.
+    laws : list of (epsilon, delta)
+        Of the edges of the path, in its order.
+    largest : float or None
+        The largest p(v) that the path allows next to the given p(u), rounded down.
+    smallest : float or None
+        The smallest p(u) that the path allows next to the given p(v), rounded up. Either change repairs this pair.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        *,
+        pair: tuple[Any, Any] | None = None,
+        path: list[Any] | None = None,
+        laws: list[tuple[float, float]] | None = None,
+        largest: float | None = None,
+        smallest: float | None = None,
+    ) -> None:
+        super().__init__(text)
+        self.pair = pair
+        self.path = path or []
+        self.laws = laws or []
+        self.largest = largest
+        self.smallest = smallest
+
+
+class ViolationError(DpfastError, ValueError):
+    """A mechanism on a graph breaks the law of some edges.
+
+    Attributes
+    ----------
+    edges : list of (u, v, epsilon, delta)
+        Labels and laws of broken edges, at most ten: p(v) is larger than p(u) allows.
+    """
+
+    def __init__(self, text: str, *, edges: list[tuple[Any, Any, float, float]] | None = None) -> None:
+        super().__init__(text)
+        self.edges = edges or []

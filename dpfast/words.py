@@ -210,6 +210,15 @@ class DrawBits:
             total -= size
         return ones.reshape(lengths.shape)
 
+    def words(self, n: int) -> NDArray[np.uint64]:
+        """The next 64 n bits as n words, the first bit lowest. A reservation is read as words or counted, not both."""
+        if self._filled or 64 * n > self._left:
+            raise ArgumentError("more bits than were reserved, or bits of which some were counted")
+        self._left -= 64 * n
+        buffer = np.empty(8 * n + BLOCK_BYTES, np.uint8)
+        self._keystream.fill(buffer, 8 * n)
+        return buffer[: 8 * n].view("<u8")
+
     def _fill(self, bits: int) -> None:
         size = max(-(-bits // 8), 1 << 10)
         if self._buffer.size < size + BLOCK_BYTES:

@@ -23,6 +23,7 @@ from dpfast.cli import (
     audit,
     domain,
     estimate,
+    extend,
     info,
     ledger,
     mean,
@@ -38,7 +39,7 @@ from dpfast.errors import DpfastError
 __all__ = ["main"]
 
 # In the order of `dpfast --help`.
-FAMILIES = (plan, domain, sanitise, estimate, quantile, mean, mode, triangles, verify, audit, ledger, info)
+FAMILIES = (plan, domain, sanitise, estimate, quantile, mean, mode, triangles, extend, verify, audit, ledger, info)
 
 INTERRUPTED = 128 + signal.SIGINT
 TERMINATED = 128 + signal.SIGTERM

@@ -13,7 +13,7 @@ import pytest
 import dpfast
 from dpfast import errors
 
-MODULES = {"audit", "duff", "etl", "histogram", "kernels", "reference"}
+MODULES = {"audit", "duff", "etl", "graph", "histogram", "kernels", "reference"}
 EXPECTED = {
     "ArgumentError",
     "ArgumentTypeError",
@@ -25,6 +25,7 @@ EXPECTED = {
     "Estimate",
     "FileError",
     "IdError",
+    "InfeasibleError",
     "Ledger",
     "LedgerError",
     "MissingPackageError",
@@ -49,6 +50,7 @@ EXPECTED = {
     "race_slack",
     "CertificateError",
     "SolverError",
+    "ViolationError",
     "verify",
     "compose",
     "compose_bounds",
@@ -96,6 +98,7 @@ def test_each_name_is_there_and_listed(name: str) -> None:
         "duff.mode",
         "duff.triangles",
         "duff.race",
+        "graph",
     ],
 )
 def test_modules_export_what_they_say(name: str) -> None:

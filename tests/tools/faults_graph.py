@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-__all__ = ["GRAPH"]
+__all__ = ["MUTANTS"]
 
 LAW = "tests/exact/test_graph_law.py"
 EXACT = "tests/exact/test_graph_extension_exact.py"
 PARITY = "tests/parity/test_graph_parity.py"
 
 # name, file, what is there, what it becomes, tests
-GRAPH = [
+MUTANTS = [
     (
         "a weight of an edge one unit too high",
         "csrc/graph/law.c",

@@ -14,26 +14,26 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
-from dpfast._parquet import ParquetSource
 from dpfast._policy_base import table_payment
+from dpfast._sources.places import locate
 from dpfast._spending import Charges
 from dpfast._threads import available, check_threads
-from dpfast.errors import ArgumentError, ArgumentTypeError
-from dpfast.etl.jobs import AtomicFile, background, read_ahead, source_digest
-from dpfast.etl.parquet import FilePlan, ParquetTarget
+from dpfast.errors import ArgumentError, ArgumentTypeError, FileError
+from dpfast.etl.formats import Target, certificate_beside, certificate_text, open_target, target_format
+from dpfast.etl.jobs import background, read_ahead, writing
+from dpfast.etl.plan import FilePlan
+from dpfast.etl.remote import new_file
+from dpfast.etl.sources import Reader, open_source
 from dpfast.policy import Policy
 from dpfast.privacy import Privacy
 from dpfast.randomness import Stream
 
 __all__ = ["Report", "sanitise_file"]
 
-# Names that promise a format which this version does not write or read.
-OTHER_FORMATS = frozenset(".csv .tsv .txt .arrow .ipc .feather .json .jsonl .ndjson .orc .avro .xlsx .gz .zip .zst".split())
-
-Progress = Callable[[int, int], object]
+# Of a file that does not tell how many rows it has, the total is None.
+Progress = Callable[[int, int | None], object]
 
 
 @dataclass(frozen=True)
@@ -153,44 +153,60 @@ def sanitise_file(
         raise ArgumentTypeError("policy must be a Policy; Policy.load(path) reads one from a file")
     pay = table_payment(policy, ledger)
     check_threads(threads)
-    _check_path(source, "source")
-    _check_path(target, "target")
+    where = locate(target, "target")
+    written_as = target_format(where.name)
     _check_progress(progress)
     stream = _stream(key, context, ids, rng)
+    origin = open_source(source)
+    if origin.is_folder:
+        raise FileError("the source is a folder or a pattern; this version reads one file")
+    (from_file,) = origin.files
     with ExitStack() as stack:
-        file = stack.enter_context(ParquetSource(source))
-        plan = FilePlan.of(policy, file.schema, ids)
+        file = stack.enter_context(from_file.open())
+        plan = FilePlan.of(policy, origin.schema, ids)
         certificate = plan.certificate(stream)
-        place = AtomicFile(target, sources=[file.path], overwrite=overwrite)
-        writer = stack.enter_context(ParquetTarget(stack.enter_context(place), plan, certificate))
+        beside = certificate_beside(written_as, where.name)
+        # A certificate that a stopped job left is replaced: without a target it certifies nothing.
+        place, paper = (
+            None if one is None else stack.enter_context(new_file(one, sources=[from_file.place], overwrite=replaces))
+            for one, replaces in ((where, overwrite), (where.sibling(beside) if beside else None, True))
+        )
+        assert place is not None
+        writer = stack.enter_context(open_target(written_as, place.file, plan, certificate))
         if stream.kind == "keyed" and ids is None:
-            stream = stream.bind_source(source_digest([("", file.path)]))
+            stream = stream.bind_source(origin.digest())
         pay(stream, "id" if plan.ids else "row")
         with _progress(progress, file.rows) as advance:
-            _run(file, plan, stream, writer, advance, threads)
+            rows = _run(file, plan, stream, writer, advance, threads)
         # What was digested, decoded and sanitised is one and the same file only if nobody wrote to it meanwhile.
         file.check_unchanged()
+        if paper is not None:
+            with writing():
+                paper.file.write(certificate_text(certificate).encode())
+            paper.commit()
         place.commit()
-    return Report(file.rows, 1, time.monotonic() - started, _stated(certificate), certificate)
+    return Report(rows, 1, time.monotonic() - started, _stated(certificate), certificate)
 
 
 def _run(
-    file: ParquetSource,
+    file: Reader,
     plan: FilePlan,
     stream: Stream,
-    writer: ParquetTarget,
+    writer: Target,
     advance: Callable[[int], object],
     threads: int | None,
-) -> None:
+) -> int:
+    """Sanitise a whole file and return the number of its rows."""
     workers = available() if threads is None else threads
     batches = file.batches(plan.needed, dictionaries=plan.dictionaries, repetitive=plan.repetitive)
+    done = 0
     with background(workers) as behind, read_ahead(batches, workers) as ahead:
-        done = 0
         for batch in ahead:
             writer.add(plan.sanitise(batch, stream, threads), behind)
             done += batch.num_rows
             advance(done)
         writer.finish(behind)
+    return done
 
 
 def _stream(key: bytes | str | os.PathLike[str] | None, context: str | None, ids: object, rng: Stream | None) -> Stream:
@@ -209,25 +225,13 @@ def _stream(key: bytes | str | os.PathLike[str] | None, context: str | None, ids
     return stream
 
 
-def _check_path(path: object, role: str) -> None:
-    text = os.fspath(path) if isinstance(path, str | os.PathLike) else None
-    if not isinstance(text, str):
-        raise ArgumentTypeError(f"{role} must be a path: text or a pathlib.Path")
-    suffix = Path(text).suffix.lower()
-    if "\0" in text:
-        raise ArgumentError(f"{role} is not a path: it holds a null character")
-    if "://" in text or suffix in OTHER_FORMATS:
-        what = "n address" if "://" in text else f" {suffix} file"
-        raise ArgumentError(f"{role} is a{what}; this version reads and writes one local Parquet file")
-
-
 def _check_progress(progress: object) -> None:
     if progress is not None and progress is not False and not callable(progress):
         raise ArgumentTypeError("progress must be None, False or a callable that takes (done, total)")
 
 
 @contextmanager
-def _progress(progress: Progress | Literal[False] | None, total: int) -> Iterator[Callable[[int], object]]:
+def _progress(progress: Progress | Literal[False] | None, total: int | None) -> Iterator[Callable[[int], object]]:
     if callable(progress):
         call = progress
         yield lambda done: call(done, total)

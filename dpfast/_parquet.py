@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator
-from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Self
 
+from dpfast._sources.places import Place, check_identity, decoding
 from dpfast.errors import CorruptDataError, FileError
 
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ READ_BUFFER_BYTES = 1 << 16
 # Constant: what a broken file makes a reader say may quote its bytes.
 NOT_PARQUET = "the source is not a Parquet file, or it is truncated"
 CORRUPT = "the source is a damaged Parquet file"
-CHANGED = "the source was changed while it was read"
 
 
 class ParquetSource:
@@ -41,13 +40,13 @@ class ParquetSource:
 
     Parameters
     ----------
-    path : str or path-like
+    path : str, path-like or Place
         The file.
 
     Attributes
     ----------
-    path : Path
-        As given.
+    place : Place
+        Where it is.
     schema : pyarrow.Schema
         Logical types as any reader sees them.
     rows : int
@@ -61,18 +60,15 @@ class ParquetSource:
         If it is no Parquet file or its footer is damaged.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str] | Place) -> None:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        self.path = Path(path)
-        if os.path.exists(self.path) and not os.path.isfile(self.path):
-            raise FileError(f"the source {str(self.path)!r} is not a file; this version reads one Parquet file")
-        try:
-            self._identity = self._stat()
-            self._handle = pa.OSFile(os.fspath(self.path), "rb")
-        except OSError as error:
-            raise FileError(f"cannot read the source {str(self.path)!r}: {_reason(error)}") from None
+        place = self.place = path if isinstance(path, Place) else Place(os.fspath(path))
+        if place.filesystem is None and place.kind() in ("folder", "other"):
+            raise FileError(f"the source {place.path!r} is not a file")
+        self._identity = place.identity()
+        self._handle = place.open()
         try:
             footer = pq.ParquetFile(self._handle, pre_buffer=False)
             self.schema: pa.Schema = footer.schema_arrow
@@ -82,7 +78,7 @@ class ParquetSource:
             self._handle.close()
             raise CorruptDataError(NOT_PARQUET) from None
 
-    def __enter__(self) -> ParquetSource:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
@@ -115,12 +111,11 @@ class ParquetSource:
         FileError
             If it cannot be read.
         """
-        import pyarrow as pa
         import pyarrow.parquet as pq
 
         # The reader takes a dot in a name for a step into a struct as well, so it may give more, or encode another column.
         rows = 0
-        try:
+        with decoding(self.place, CORRUPT):
             chunks = self._chunks(names)
             dictionaries = _as_dictionaries(chunks, dictionaries, repetitive)
             reader = pq.ParquetFile(
@@ -134,12 +129,6 @@ class ParquetSource:
                 for batch in reader.iter_batches(size, row_groups=[group], columns=list(names), use_threads=False):
                     rows += batch.num_rows
                     yield batch
-        except OSError as error:
-            if error.errno:
-                raise FileError(f"cannot read the source {str(self.path)!r}: {_reason(error)}") from None
-            raise CorruptDataError(CORRUPT) from None
-        except (pa.ArrowException, ValueError):
-            raise CorruptDataError(CORRUPT) from None
         if rows != self.rows:
             raise CorruptDataError(CORRUPT)
 
@@ -163,16 +152,7 @@ class ParquetSource:
 
     def check_unchanged(self) -> None:
         """Raise `FileError` if the file under the path is no longer the one that was opened, or was written to."""
-        try:
-            same = self._stat() == self._identity
-        except OSError:
-            same = False
-        if not same:
-            raise FileError(CHANGED)
-
-    def _stat(self) -> tuple[Any, ...]:
-        status = self.path.stat()
-        return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+        check_identity(self.place, self._identity)
 
 
 class _Chunk(NamedTuple):
@@ -219,8 +199,3 @@ def _as_dictionaries(chunks: dict[str, list[_Chunk]], dictionaries: Collection[s
         and sum(chunk.place_bytes for chunk in leaf) <= PLACE_BYTES * sum(chunk.values for chunk in leaf)
     ]
     return [*(name for name in dictionaries if name in readable), *small]
-
-
-def _reason(error: OSError) -> str:
-    """Return what the operating system says, without the text that a library put around it."""
-    return os.strerror(error.errno) if error.errno else "it cannot be opened"

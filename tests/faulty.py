@@ -1,7 +1,7 @@
 """An operating system that fails, or a process that dies, at the n-th call that touches the disc.
 
-What dies does so as under ``kill -9``: a child of ours leaves at once, without clean-up of any kind, so what is on the disc is what
-a kill at that point would leave. Calls are those that Python makes: each is one system call or a few.
+What dies does so as under ``kill -9``: a child of ours leaves at once, without clean-up of any kind, so what is on the disc is
+what a kill at that point would leave. Calls are those that Python makes: each is one system call or a few.
 """
 
 from __future__ import annotations

@@ -19,29 +19,22 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from dpfast._fields import field
-from dpfast._parquet import CHANGED
 from dpfast._spending import Pay
 from dpfast._threads import available
-from dpfast.errors import FileError
-from dpfast.etl._local import Source, SourceFile
-from dpfast.etl.jobs import Background, background, read_ahead
-from dpfast.etl.parquet import FilePlan
+from dpfast.errors import PolicyError
+from dpfast.etl.formats import Target
+from dpfast.etl.jobs import background, read_ahead
+from dpfast.etl.plan import FilePlan
+from dpfast.etl.sources import Source, SourceFile
 from dpfast.randomness import Stream
 
-__all__ = ["Job", "Writer"]
+__all__ = ["Job"]
 
 _RULE_PERSON = b"dpfast/job/1"
 _MAKER_PERSON = b"dpfast/maker/1"
-
-
-class Writer(Protocol):
-    """Where sanitised batches go."""
-
-    def add(self, batch: Any, behind: Background) -> None: ...
-    def finish(self, behind: Background) -> None: ...
 
 
 class Job:
@@ -67,8 +60,8 @@ class Job:
         self.layout = layout
         self._workers = available() if threads is None else threads
         self._threads = threads
-        # before the first of them is digested: what is digested, planned and sanitised must be the same files
-        self._identities = {file.name: file.identity() for file in source.files}
+        # Columns that the names of folders spell stay there, and so are not written into the files as well.
+        self.file_plan = plan.without(_public_partitions(plan, source)) if layout == "each" else plan
 
     @property
     def is_keyed(self) -> bool:
@@ -106,22 +99,14 @@ class Job:
         certificate = self.plan.certificate(self.stream)
         return certificate if self.name is None else {**certificate, "job": self.name}
 
-    @property
-    def total(self) -> int | None:
-        """Number of rows; None where a file does not tell."""
-        counts = [file.rows for file in self.source.files]
-        return None if None in counts else sum(count for count in counts if count is not None)
-
     def charge(self, pay: Pay, spend: bytes | None = None) -> None:
         """Pay for the whole job; `spend` names the charge where the noise is fresh."""
         by_row = self.is_keyed and not self.plan.ids
         pay(self.stream.bind_source(self.digest) if by_row else self.stream, "id" if self.plan.ids else "row", spend)
 
-    def run(self, file: SourceFile, writer: Writer, advance: Callable[[int], object]) -> int:
+    def run(self, file: SourceFile, writer: Target, advance: Callable[[int], object]) -> int:
         """Sanitise one file into a writer, which may be given more of them; return its number of rows."""
-        if self._identities[file.name] != file.identity():
-            raise FileError(CHANGED)
-        plan, done = self.plan, 0
+        plan, done = self.file_plan, 0
         stream = self._stream(file)
         with file.open() as reader:
             batches = reader.batches(plan.needed, dictionaries=plan.dictionaries, repetitive=plan.repetitive)
@@ -139,3 +124,16 @@ class Job:
         if not self.is_keyed or self.plan.ids:
             return self.stream
         return self.stream.bind_source(self.digest + file.name.encode())
+
+
+def _public_partitions(plan: FilePlan, source: Source) -> tuple[str, ...]:
+    """The columns that the names of folders spell; they are published there, and so have to be public."""
+    names = tuple(source.files[0].partition)
+    for name in names:
+        if plan.policy.rule(name) != "public":
+            done = "drops" if plan.policy.rule(name) == "drop" else "sanitises"
+            raise PolicyError(
+                f"the policy {done} column {name!r}, which the names of the folders spell; those of the target would show "
+                "its true values: write into one file instead, or make the column public"
+            )
+    return names

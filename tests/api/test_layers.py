@@ -22,6 +22,7 @@ LAYERS = [
         "_frames",
         "_frames_duckdb",
         "_parquet",
+        "_sources",
         "_schema",
         "columns",
         "ids",

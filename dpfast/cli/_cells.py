@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dpfast._parquet import ParquetSource
+    from dpfast._sources.source import Source
     from dpfast.mechanism import Mechanism
     from dpfast.policy import Group, Policy
 
@@ -42,7 +43,7 @@ def _parts(policy: Policy) -> Iterator[Part]:
             yield Part(f"{group.label} where {rule.by} is {shown}", group, mechanism, number)
 
 
-def cell_counts(policy: Policy, file: ParquetSource) -> dict[Part, NDArray[np.int64]]:
+def cell_counts(policy: Policy, file: ParquetSource | Source) -> dict[Part, NDArray[np.int64]]:
     import numpy as np
 
     from dpfast.sanitise import count_codes

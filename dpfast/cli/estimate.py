@@ -7,7 +7,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from dpfast.cli._cells import cell_counts
-from dpfast.cli._output import add_json, add_policy, print_json, print_table, printable, share
+from dpfast.cli._output import add_json, print_json, print_table, printable, share
+from dpfast.cli._policy import add_policy, read_policy
 from dpfast.errors import CorruptDataError, PolicyError
 
 if TYPE_CHECKING:
@@ -53,9 +54,8 @@ def _confidence(text: str) -> float:
 
 def _estimate(options: argparse.Namespace) -> int:
     from dpfast._parquet import ParquetSource
-    from dpfast.policy import Policy
 
-    policy = Policy.load(options.policy)
+    policy = read_policy(options)
     how = {
         "method": options.method,
         "interval": options.interval,

@@ -156,7 +156,8 @@ class Policy(Rules):
             Default: one fresh stream for the whole call.
         ids : str, tuple of str, or column, optional
             Makes noise permanent: identifiers of the rows, public and unique. A name stands for a public or dropped
-            column of `table`. Needs a keyed `rng`.
+            column of `table`. Unchanged rows cost nothing when they are released again; that a value changed is visible, and
+            rows can be followed (``docs/permanent_noise.md``). Needs a keyed `rng`.
         threads : int, optional
             The result does not depend on it.
         ledger : Ledger, optional

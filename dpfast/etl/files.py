@@ -70,7 +70,8 @@ def sanitise_file(
         Needed with `key`: the name of this release or, with `ids`, of the population.
     ids : str or tuple of str, optional
         Names of the columns that identify a row; public or dropped columns of the source. Makes noise permanent over
-        releases. Needs `key`. Ids must be unique; this is not checked, and the certificate says so.
+        releases: unchanged rows cost nothing again, that a value changed is visible, and rows can be followed. Needs `key`.
+        Ids must be unique; this is not checked, and the certificate says so.
     threads : int, optional
         1 keeps the job to one thread. The result does not depend on it.
     progress : callable, False or None

@@ -20,7 +20,7 @@ rows a person has."""
 def add_verbs(verbs: Any) -> None:
     """Add the verb to the command."""
     verb = verbs.add_parser("verify", help="check the certificate of a sanitised file", epilog=EXAMPLE)
-    verb.add_argument("file", metavar="FILE", help="a sanitised Parquet file")
+    verb.add_argument("file", metavar="FILE", help="a sanitised file: Parquet, CSV or Arrow IPC")
     verb.add_argument("--policy", metavar="FILE", help="the policy that the file should have been made by (TOML)")
     verb.add_argument("--allow-insecure", action="store_true", help="accept noise from an insecure seed")
     add_json(verb)
@@ -28,23 +28,23 @@ def add_verbs(verbs: Any) -> None:
 
 
 def _verify(options: argparse.Namespace) -> int:
-    from dpfast._parquet import ParquetSource
+    from dpfast._sources.source import open_source
     from dpfast.certificates import read_certificate, verify
     from dpfast.cli._cells import cell_counts
     from dpfast.errors import CertificateError
     from dpfast.policy import Policy
 
     policy = None if options.policy is None else Policy.load(options.policy)
-    with ParquetSource(options.file) as file:
-        certificate = read_certificate(file)
-        mechanisms = (
-            {group.names if len(group.names) > 1 else group.names[0]: group.rule for group in policy.groups} if policy else {}
-        )
-        privacy = verify(certificate, mechanism=mechanisms or None, allow_insecure=options.allow_insecure)
-        if policy is not None:
-            if certificate["policy"] != policy.digest.hex():
-                raise CertificateError("the file was made by another policy")
-            cell_counts(policy, file)
+    file = open_source(options.file)
+    certificate = read_certificate(file)
+    mechanisms = (
+        {group.names if len(group.names) > 1 else group.names[0]: group.rule for group in policy.groups} if policy else {}
+    )
+    privacy = verify(certificate, mechanism=mechanisms or None, allow_insecure=options.allow_insecure)
+    if policy is not None:
+        if certificate["policy"] != policy.digest.hex():
+            raise CertificateError("the file was made by another policy")
+        cell_counts(policy, file)
     unknown = ["whether these mechanisms made the file", "whether the key stayed secret", "how many rows a person has"]
     if policy is None:
         unknown.insert(0, "whether every cell lies in its domain (give --policy)")

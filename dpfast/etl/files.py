@@ -81,14 +81,17 @@ def sanitise_file(
     rng: Stream | None = None,
     ledger: Charges | None = None,
 ) -> Report:
-    """Sanitise one Parquet file into another.
+    """Sanitise one file into another: Parquet, CSV or Arrow IPC, each into any of them.
 
     Parameters
     ----------
-    source : str or path-like
-        A Parquet file. It is never written to.
-    target : str or path-like
-        The new Parquet file. It appears when it is complete.
+    source : str, path-like, or pair of a file system and a path
+        A file or the address of one, in the format that its name ends in (``.csv``, ``.csv.gz``, ``.csv.zst``, ``.arrow``,
+        ``.ipc``, ``.feather``, ``.arrows``), else Parquet. It is never written to. See `dpfast.etl.sources.open_source`.
+    target : str, path-like, or pair of a file system and a path
+        The new file, in the format that its name ends in. It appears when it is complete; on a file system that is not this
+        machine's, it is sent when it is complete. The certificate of ``NAME.csv`` stands in ``NAME.csv.dpfast.json``, which
+        appears first.
     policy : Policy
         What happens to each column.
     key : bytes, path or "env:NAME", optional
@@ -101,7 +104,8 @@ def sanitise_file(
     threads : int, optional
         1 keeps the job to one thread. The result does not depend on it.
     progress : callable, False or None
-        ``progress(done_rows, total_rows)`` is called after each batch. None: a bar on a terminal; False: nothing.
+        ``progress(done_rows, total_rows)`` is called after each batch; the total is None for CSV and streams, which do not
+        tell. None: a bar on a terminal; False: nothing.
     overwrite : bool, default False
         Whether an existing target may be replaced.
     rng : Stream, optional
@@ -121,7 +125,7 @@ def sanitise_file(
     FileError
         If the source cannot be read, the target is the source, exists or cannot be written.
     CorruptDataError
-        If the source is not a Parquet file, truncated or damaged.
+        If the source is not a file of its format, truncated or damaged.
     OutsideDomainError
         If a value lies outside a domain with ``unknown="error"``. `Policy.check` shows which.
     LedgerError
@@ -133,10 +137,13 @@ def sanitise_file(
     public columns and ids. With a key and without ids the noise also depends on a digest of the source's bytes, so other data
     never share it. After a failure there is no file under the target's name, or the old one; only where the disc fails to
     confirm the rename itself is the new one there, complete.
+    **Text.** Cells of CSV have no type of their own. Sanitised ones are read as their domain declares, and one that is no such
+    value lies outside the domain; public ones stay the text that they are. An empty field without quotes is null (or the empty
+    text, under a domain that holds it and no null); with quotes it is the empty text. No other text is null.
     **Cost.** Linear in the number of cells. Memory grows neither with the number of rows nor with their width: batches are cut
     by the mean width of a row group of the source, row groups of the target at 32 MiB and at 16 MiB of public text. It does
     grow with the number of columns, of each of which a page and a dictionary are held as the source has them, and with pages
-    of unusual size. A keyed job without ids reads the source twice.
+    of unusual size. A record batch of an Arrow IPC file is held whole. A keyed job without ids reads the source twice.
 
     Examples
     --------
@@ -198,6 +205,8 @@ def _run(
 ) -> int:
     """Sanitise a whole file and return the number of its rows."""
     workers = available() if threads is None else threads
+    # one reads, one writes; more threads than processors only take the caches from each other
+    threads = max(1, workers - 2)
     batches = file.batches(plan.needed, dictionaries=plan.dictionaries, repetitive=plan.repetitive)
     done = 0
     with background(workers) as behind, read_ahead(batches, workers) as ahead:

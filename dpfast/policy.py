@@ -215,8 +215,9 @@ class Policy(Rules):
 
         Parameters
         ----------
-        source : table or path
-            A table of any kind that `sanitise` takes, or a Parquet file; a stream or file is read batch by batch.
+        source : table, path, address, or pair of a file system and a path
+            A table of any kind that `sanitise` takes, or files as for `dpfast.etl.sources.open_source`; a stream or files are
+            read batch by batch. Cells of CSV files are shown as they are written.
 
         Returns
         -------

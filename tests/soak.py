@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 from pathlib import Path
 
@@ -10,6 +11,10 @@ RESULTS = Path(__file__).resolve().parents[1] / "bench" / "results" / "soak_etl.
 
 def record(name: str, **figures: int | str) -> None:
     """Keep the figures of one long test; others stay."""
-    found = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    found[name] = figures
-    RESULTS.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
+    with RESULTS.open("a+") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        file.seek(0)
+        found = json.loads(file.read() or "{}")
+        found[name] = figures
+        file.truncate(0)
+        file.write(json.dumps(found, indent=1, sort_keys=True) + "\n")

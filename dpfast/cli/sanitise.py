@@ -37,14 +37,14 @@ The output shows private values and where they stand: it is for the operator's e
 def add_verbs(verbs: Any) -> None:
     """Add the verbs to the command."""
     check = verbs.add_parser("check", help="list the values that a policy does not know", epilog=CHECK_EXAMPLE)
-    check.add_argument("source", metavar="SOURCE", help="a file")
+    check.add_argument("source", metavar="SOURCE", help="a file, folder, pattern or address: Parquet, CSV or Arrow IPC")
     add_policy(check)
     add_json(check, "print as JSON whether the policy fits and which columns do not, without any value")
     check.set_defaults(run=_check)
 
     verb = verbs.add_parser("sanitise", help="write the file that is published", epilog=SANITISE_EXAMPLE)
-    verb.add_argument("source", metavar="SOURCE", help="a Parquet, CSV or Arrow file, or a folder of files of one kind")
-    verb.add_argument("target", metavar="TARGET", help="the file or folder to be written, of the kind that its name says")
+    verb.add_argument("source", metavar="SOURCE", help="a file, folder, pattern or address: Parquet, CSV or Arrow IPC")
+    verb.add_argument("target", metavar="TARGET", help="the file or folder to be written, in the format that its name ends in")
     add_policy(verb)
     noise = verb.add_mutually_exclusive_group()
     noise.add_argument("--key", metavar="FILE|env:NAME", help="secret key: a file of mode 0600, or a variable with base64")

@@ -59,7 +59,8 @@ class Job:
         self.stream = stream
         self.layout = layout
         self._workers = available() if threads is None else threads
-        self._threads = threads
+        # one reads, one writes; more threads than processors only take the caches from each other
+        self._threads = max(1, self._workers - 2)
         # Columns that the names of folders spell stay there, and so are not written into the files as well.
         self.file_plan = plan.without(_public_partitions(plan, source)) if layout == "each" else plan
 

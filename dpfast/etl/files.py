@@ -51,17 +51,19 @@ def sanitise_file(
     rng: Stream | None = None,
     ledger: Charges | None = None,
 ) -> Report:
-    """Sanitise a Parquet file into another, or a folder of them into a folder.
+    """Sanitise a file into another, or a folder of files into a folder: Parquet, CSV or Arrow IPC.
 
     Parameters
     ----------
-    source : str or path-like
-        A Parquet file, or a folder with Parquet files at any depth. Names that begin with ``.`` or ``_`` are passed over. It is
-        never written to.
-    target : str or path-like
-        What is made; it appears when it is complete. For a file a file. For a folder a folder, with a file for each of the
-        source, under the same relative name; or, if `target` is named like a file (``.parquet``), one file with all rows, in the
-        order of the names.
+    source : str, path-like, or pair of a file system and a path
+        A file, a folder, a pattern, or the address of one, in the format that names end in (``.csv``, ``.csv.gz``, ``.csv.zst``,
+        ``.arrow``, ``.ipc``, ``.feather``, ``.arrows``), else Parquet; see `dpfast.etl.sources.open_source`. Of a folder all
+        files of a table are read, at any depth; names that begin with ``.`` or ``_`` are passed over. It is never written to.
+    target : str, path-like, or pair of a file system and a path
+        What is made; it appears when it is complete. For a file a file, in the format that its name ends in. For a folder a
+        folder, with a file for each of the source, under the same relative name; or, if `target` is named like a file, one file
+        with all rows, in the order of the names. A file may go to another file system and is sent when it is complete; a folder
+        goes to a local disc. The certificate of ``NAME.csv`` stands in ``NAME.csv.dpfast.json``, which appears first.
     policy : Policy
         What happens to each column.
     key : bytes, path or "env:NAME", optional
@@ -75,8 +77,9 @@ def sanitise_file(
     threads : int, optional
         1 keeps the job to one thread. The result does not depend on it.
     progress : callable, False or None
-        ``progress(done_rows, total_rows)`` is called after each batch; the total is None where the source does not tell it.
-        None: a bar on a terminal, elsewhere a line for each 5 % of work that lasts longer than a few seconds; False: nothing.
+        ``progress(done_rows, total_rows)`` is called after each batch; the total is None for CSV and streams, which do not
+        tell. None: a bar on a terminal, elsewhere a line for each 5 % of work that lasts longer than a few seconds; False:
+        nothing.
     resume : bool, default True
         Of a folder: go on where a stopped run of the same job left off. False deletes what any job left beside the target, and
         starts over. A file is always made from its beginning.
@@ -101,7 +104,7 @@ def sanitise_file(
         If the source cannot be read, or was changed since the job began; if the target is the source or lies in it, exists,
         cannot be written, is being written by another process, or has the unfinished work of another job beside it.
     CorruptDataError
-        If the source is not a Parquet file, truncated or damaged.
+        If the source is not a file of its format, truncated or damaged.
     OutsideDomainError
         If a value lies outside a domain with ``unknown="error"``. `Policy.check` shows which.
     LedgerError
@@ -122,10 +125,14 @@ def sanitise_file(
     undisturbed run. With fresh noise a committed file is never drawn again; one that was not is deleted unseen and drawn anew,
     which changes no law, as no stop depends on what was drawn, and costs nothing more: one charge covers the job.
 
+    **Text.** Cells of CSV have no type of their own. Sanitised ones are read as their domain declares, and one that is no such
+    value lies outside the domain; public ones stay the text that they are. An empty field without quotes is null (or the empty
+    text, under a domain that holds it and no null); with quotes it is the empty text. No other text is null.
+
     **Cost.** Linear in the number of cells. Memory grows neither with the number of rows nor with their width: batches are cut
     by the mean width of a row group of the source, row groups of the target at 32 MiB and at 16 MiB of public text. It does
     grow with the number of columns, of each of which a page and a dictionary are held as the source has them, and with pages
-    of unusual size. A keyed job, and one of a folder, reads the source twice.
+    of unusual size. A record batch of an Arrow IPC file is held whole. A keyed job, and one of a folder, reads the source twice.
 
     Examples
     --------

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from dpfast.cli._output import add_json, print_json, print_table, printable
@@ -107,20 +110,21 @@ def _sanitise(options: argparse.Namespace) -> int:
 
     key = _key(options)
     ledger = _ledger(options.ledger)
-    report = sanitise_file(
-        options.source,
-        options.target,
-        read_policy(options),
-        key=key,
-        context=options.context,
-        ids=_ids(options.ids),
-        threads=options.threads,
-        progress=_progress(options.progress),
-        resume=options.resume,
-        overwrite=options.overwrite,
-        rng=None if options.insecure_seed is None else Stream.insecure(options.insecure_seed),
-        ledger=ledger,
-    )
+    with _warnings_shown():
+        report = sanitise_file(
+            options.source,
+            options.target,
+            read_policy(options),
+            key=key,
+            context=options.context,
+            ids=_ids(options.ids),
+            threads=options.threads,
+            progress=_progress(options.progress),
+            resume=options.resume,
+            overwrite=options.overwrite,
+            rng=None if options.insecure_seed is None else Stream.insecure(options.insecure_seed),
+            ledger=ledger,
+        )
     if options.json:
         print(report.to_json())
         return 0
@@ -158,6 +162,20 @@ def _key(options: argparse.Namespace) -> bytes | None:
         verb.error("--context is not valid Unicode text")
     except ArgumentError as error:
         verb.error(f"--key: {error}")
+
+
+@contextmanager
+def _warnings_shown() -> Iterator[None]:
+    """Say to the operator what the job warns of, such as files of a folder that are not read."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setLevel(logging.WARNING)
+    handler.setFormatter(logging.Formatter("dpfast: warning: %(message)s"))
+    logger = logging.getLogger("dpfast")
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
 
 
 def _progress(wanted: bool | None) -> Any:

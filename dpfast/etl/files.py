@@ -14,7 +14,7 @@ from contextlib import ExitStack
 from typing import Literal
 
 from dpfast._policy_base import table_payment
-from dpfast._sources.names import file_format
+from dpfast._sources.names import file_format, is_hidden
 from dpfast._sources.places import Place, locate
 from dpfast._spending import Charges, Pay
 from dpfast._threads import check_threads
@@ -157,6 +157,8 @@ def sanitise_file(
     each = origin.is_folder and not _is_file(where)
     job = Job(origin, plan, stream, threads, "each" if each else "one")
     log.info("planned: %s into %s", "a folder" if origin.is_folder else "a file", "a folder" if each else "a file")
+    if strange := [name for name in origin.skipped if not is_hidden(name)]:
+        log.warning("not read, as their names do not end as those of tables do: %s", ", ".join(strange))
     if each:
         return sanitise_folder(job, where, pay, progress, overwrite=overwrite, resume=resume)
     return _sanitise_into_one(job, where, pay, progress, overwrite, started)

@@ -156,3 +156,14 @@ def test_progress_is_told_when_it_is_asked_for(run: Any) -> None:
     assert "100 % of 60 rows" in run("sanitise", "one.parquet", "a.parquet", *QUICK, "--progress")[2]
     assert run("sanitise", "one.parquet", "b.parquet", *QUICK, "--no-progress")[2] == ""
     assert run("sanitise", "one.parquet", "c.parquet", *QUICK)[2] == ""
+
+
+def test_files_of_a_folder_that_are_not_read_are_named(run: Any) -> None:
+    for name in ("notes.txt", "_SUCCESS", ".hidden", "deep/b.parquet.crc", "deep/x.tmp"):
+        Path("many", name).write_text("x")
+    code, _, error = run("sanitise", "many", "out", *QUICK)
+    assert code == 0
+    assert error == (
+        "dpfast: warning: not read, as their names do not end as those of tables do: deep/b.parquet.crc, deep/x.tmp, notes.txt\n"
+    )
+    assert len(list(Path("out").rglob("*.*"))) == 3

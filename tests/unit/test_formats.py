@@ -341,7 +341,7 @@ def test_dictionaries_that_change_from_batch_to_batch(tmp_path: Path, target: st
     schema = pa.schema([("x", pa.dictionary(pa.int8(), pa.string())), ("y", pa.dictionary(pa.int8(), pa.string()))])
     expected = []
     with pa.ipc.new_stream(str(tmp_path / "s.arrows"), schema) as writer:
-        for entries in (["a", "b"], ["b", "a"], ["c", "a", "b"], ["a"]):
+        for entries in (["a", "b"], ["b", "a"], ["c", "a", "b"], ["a"], ["b"]):
             part = pa.DictionaryArray.from_arrays(pa.array([0, len(entries) - 1, None], pa.int8()), pa.array(entries))
             expected += part.to_pylist()
             writer.write_batch(pa.record_batch([part, part], schema=schema))
@@ -375,6 +375,18 @@ def test_arrow_files_that_are_cut_or_none(tmp_path: Path, folder: Path) -> None:
             with pytest.raises(CorruptDataError, match="not an Arrow IPC"):
                 sanitise_file(tmp_path / name, tmp_path / "out.parquet", policy)
             assert not (tmp_path / "out.parquet").exists()
+
+
+def test_a_stream_without_its_end_is_cut(tmp_path: Path) -> None:
+    table = pa.table({"x": ["a", "b"] * 50})
+    with pa.ipc.new_stream(str(tmp_path / "s.arrows"), table.schema) as writer:
+        writer.write_table(table, max_chunksize=20)
+    whole = (tmp_path / "s.arrows").read_bytes()
+    policy = Policy({"x": exact(["a", "b"])})
+    assert sanitise_file(tmp_path / "s.arrows", tmp_path / "t.csv", policy).rows == 100
+    (tmp_path / "s.arrows").write_bytes(whole[:-8])  # a reader sees five whole batches
+    with pytest.raises(CorruptDataError, match="truncated"):
+        sanitise_file(tmp_path / "s.arrows", tmp_path / "t.csv", policy, overwrite=True)
 
 
 @pytest.mark.parametrize("name", ["source.arrow", "source.arrows"])

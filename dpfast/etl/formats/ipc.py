@@ -56,9 +56,7 @@ class IpcTarget(GroupedTarget):
     def _write(self, parts: list[pa.RecordBatch]) -> None:
         import pyarrow as pa
 
-        if len(parts) == 1:
-            # A part of a longer batch shares bytes with the rows around it, and a writer may write those.
-            parts.append(parts[0].slice(0, 0))
+        # Copied also where there is one: a part of a longer batch shares bytes with the rows around it, which would be written.
         columns = [pa.concat_arrays([part.column(number) for part in parts]) for number in range(len(self._schema))]
         self._write_batch(pa.RecordBatch.from_arrays(columns, schema=self._schema))
         del parts, columns

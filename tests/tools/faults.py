@@ -415,7 +415,7 @@ MUTANTS = [
     Mutant(
         "a stream of Arrow may end anywhere",
         "dpfast/_sources/ipc_file.py",
-        "if self._file.read(4) != END:",
+        "if self._file.read(len(END)) != END:",
         "if not self._file.size():",
         "tests/unit/test_formats.py::test_a_stream_without_its_end_is_cut",
     ),

@@ -16,8 +16,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-from faults import MUTANTS, Mutant
+import faults
+import faults_files
+from faults import Mutant
 
+MUTANTS = [*faults.MUTANTS, *faults_files.MUTANTS]
 ROOT = Path(__file__).resolve().parents[2]
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["IpcSource"]
 
 MAGIC: Final = b"ARROW1"
-END: Final = bytes(4)
+END: Final = b"\xff\xff\xff\xff\0\0\0\0"
 # Constant: what a broken file makes a reader say may quote its bytes.
 CORRUPT = "the source is not an Arrow IPC file or stream, or it is truncated or damaged"
 
@@ -85,8 +85,8 @@ class IpcSource:
     def _check_end(self) -> None:
         """Refuse a stream without its end mark: readers take any of its batches for the last one."""
         if not self._is_file:
-            self._file.seek(max(0, self._file.size() - 4))
-            if self._file.read(4) != END:
+            self._file.seek(max(0, self._file.size() - len(END)))
+            if self._file.read(len(END)) != END:
                 raise CorruptDataError(CORRUPT)
 
     def _count(self) -> int | None:

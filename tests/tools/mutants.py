@@ -16,11 +16,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-from faults import MUTANTS as CORE
+import faults
+import faults_files
+import faults_jobs
 from faults import Mutant
-from faults_jobs import MUTANTS as JOBS
 
-MUTANTS = [*CORE, *JOBS]
+MUTANTS = [*faults.MUTANTS, *faults_files.MUTANTS, *faults_jobs.MUTANTS]
 ROOT = Path(__file__).resolve().parents[2]
 
 

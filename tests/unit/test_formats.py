@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -336,36 +335,6 @@ def test_the_certificate_of_text_stands_beside_it(tmp_path: Path) -> None:
 # Arrow IPC
 
 
-@pytest.mark.parametrize("target", ["arrow", "arrows"])
-def test_dictionaries_that_change_from_batch_to_batch(tmp_path: Path, target: str) -> None:
-    schema = pa.schema([("x", pa.dictionary(pa.int8(), pa.string())), ("y", pa.dictionary(pa.int8(), pa.string()))])
-    expected = []
-    with pa.ipc.new_stream(str(tmp_path / "s.arrows"), schema) as writer:
-        for entries in (["a", "b"], ["b", "a"], ["c", "a", "b"], ["a"], ["b"]):
-            part = pa.DictionaryArray.from_arrays(pa.array([0, len(entries) - 1, None], pa.int8()), pa.array(entries))
-            expected += part.to_pylist()
-            writer.write_batch(pa.record_batch([part, part], schema=schema))
-    policy = Policy({"x": exact(["c", "b", "a", None]), "y": "public"})
-    sanitise_file(tmp_path / "s.arrows", tmp_path / f"t.{target}", policy)
-    opened = pa.ipc.open_file if target == "arrow" else pa.ipc.open_stream
-    out = opened(pa.OSFile(str(tmp_path / f"t.{target}"))).read_all()
-    assert out["x"].to_pylist() == out["y"].to_pylist() == expected
-    assert out.schema.field("x").type == schema.field("x").type
-    assert [chunk.dictionary.to_pylist() for chunk in out["x"].chunks] == [["c", "b", "a"]]
-    assert pl.DataFrame(out)["x"].to_list() == expected
-
-
-@pytest.mark.parametrize("target", ["arrow", "arrows"])
-def test_no_rows_and_yet_the_whole_dictionary(tmp_path: Path, target: str) -> None:
-    table = pa.table({"x": pa.array([], pa.dictionary(pa.int8(), pa.large_string())), "n": pa.array([], pa.int8())})
-    pq.write_table(table, tmp_path / "s.parquet")
-    sanitise_file(tmp_path / "s.parquet", tmp_path / f"t.{target}", Policy({"x": response(["a", "b"]), "n": "public"}))
-    opened = pa.ipc.open_file if target == "arrow" else pa.ipc.open_stream
-    out = opened(pa.OSFile(str(tmp_path / f"t.{target}"))).read_all()
-    assert (out.num_rows, out["x"].type) == (0, pq.read_schema(tmp_path / "s.parquet").field("x").type)
-    assert out["x"].chunk(0).dictionary.to_pylist() == ["a", "b"]
-
-
 def test_arrow_files_that_are_cut_or_none(tmp_path: Path, folder: Path) -> None:
     policy = Policy({**POLICY.columns, "x": "drop"})
     for name in ("source.arrow", "source.arrows"):
@@ -375,18 +344,6 @@ def test_arrow_files_that_are_cut_or_none(tmp_path: Path, folder: Path) -> None:
             with pytest.raises(CorruptDataError, match="not an Arrow IPC"):
                 sanitise_file(tmp_path / name, tmp_path / "out.parquet", policy)
             assert not (tmp_path / "out.parquet").exists()
-
-
-def test_a_stream_without_its_end_is_cut(tmp_path: Path) -> None:
-    table = pa.table({"x": ["a", "b"] * 50})
-    with pa.ipc.new_stream(str(tmp_path / "s.arrows"), table.schema) as writer:
-        writer.write_table(table, max_chunksize=20)
-    whole = (tmp_path / "s.arrows").read_bytes()
-    policy = Policy({"x": exact(["a", "b"])})
-    assert sanitise_file(tmp_path / "s.arrows", tmp_path / "t.csv", policy).rows == 100
-    (tmp_path / "s.arrows").write_bytes(whole[:-8])  # a reader sees five whole batches
-    with pytest.raises(CorruptDataError, match="truncated"):
-        sanitise_file(tmp_path / "s.arrows", tmp_path / "t.csv", policy, overwrite=True)
 
 
 @pytest.mark.parametrize("name", ["source.arrow", "source.arrows"])

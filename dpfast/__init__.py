@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from dpfast import audit, duff, etl, graph, histogram, kernels, reference
     from dpfast._config import show_config
     from dpfast.certificates import verify
+    from dpfast.change import estimate_change
     from dpfast.composition import compose, compose_bounds, composed_delta
     from dpfast.domain import Domain
     from dpfast.duff.joint import quantiles
@@ -37,8 +38,9 @@ if TYPE_CHECKING:
     from dpfast.duff.selection import median, quantile
     from dpfast.duff.triangles import count_triangles
     from dpfast.estimate import Estimate
-    from dpfast.etl.files import Report, sanitise_file
+    from dpfast.etl.files import sanitise_file
     from dpfast.etl.ledger import Ledger
+    from dpfast.etl.report import Report
     from dpfast.exponential import ExponentialResponse
     from dpfast.matrix import MatrixResponse
     from dpfast.optimal import optimal_response
@@ -60,13 +62,14 @@ _HOMES = {
     "Policy": "dpfast.policy",
     "Privacy": "dpfast.privacy",
     "RandomisedResponse": "dpfast.response",
-    "Report": "dpfast.etl.files",
+    "Report": "dpfast.etl.report",
     "Stratified": "dpfast.stratified",
     "Stream": "dpfast.randomness",
     "compose": "dpfast.composition",
     "compose_bounds": "dpfast.composition",
     "composed_delta": "dpfast.composition",
     "count_triangles": "dpfast.duff.triangles",
+    "estimate_change": "dpfast.change",
     "optimal_response": "dpfast.optimal",
     "mean": "dpfast.duff.mean",
     "median": "dpfast.duff.selection",
@@ -116,6 +119,7 @@ __all__ = [
     "composed_delta",
     "count_triangles",
     "duff",
+    "estimate_change",
     "etl",
     "graph",
     "histogram",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator
-from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Self
 
+from dpfast._sources.places import Place, check_identity, decoding
 from dpfast.errors import CorruptDataError, FileError
 
 if TYPE_CHECKING:
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["BATCH_ROWS", "ParquetSource"]
 
-BATCH_ROWS = 1 << 18  # as quick to decode as a million rows, at a quarter of the memory
+# Calls and dictionaries are dealt with once a batch: more rows cost less, up to the memory of the batches that wait.
+BATCH_ROWS = 1 << 19
 # Of decoded values, by what the footer tells of a row group. Text is held in several places on its way to the target.
 BATCH_BYTES = 16 << 20
 BATCH_TEXT_BYTES = 8 << 20
@@ -29,11 +30,13 @@ SHARED_BEGINNINGS = "DELTA_BYTE_ARRAY"  # an encoding whose bytes are few howeve
 # Without a buffer the reader takes a whole compressed column chunk at once. With one, its memory still grows along a chunk of
 # pages below 16 KiB (columns of a few bits a row), to the size of that chunk and no further.
 READ_BUFFER_BYTES = 1 << 16
+# A page that fits into the buffer is read at once. All columns have one each, so wide files have small ones.
+READ_BUFFER_BYTES_MAX = 1 << 20
+READ_BUFFERS_BYTES = 8 << 20
 
 # Constant: what a broken file makes a reader say may quote its bytes.
 NOT_PARQUET = "the source is not a Parquet file, or it is truncated"
 CORRUPT = "the source is a damaged Parquet file"
-CHANGED = "the source was changed while it was read"
 
 
 class ParquetSource:
@@ -41,13 +44,13 @@ class ParquetSource:
 
     Parameters
     ----------
-    path : str or path-like
+    path : str, path-like or Place
         The file.
 
     Attributes
     ----------
-    path : Path
-        As given.
+    place : Place
+        Where it is.
     schema : pyarrow.Schema
         Logical types as any reader sees them.
     rows : int
@@ -61,18 +64,15 @@ class ParquetSource:
         If it is no Parquet file or its footer is damaged.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str] | Place) -> None:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        self.path = Path(path)
-        if os.path.exists(self.path) and not os.path.isfile(self.path):
-            raise FileError(f"the source {str(self.path)!r} is not a file; this version reads one Parquet file")
-        try:
-            self._identity = self._stat()
-            self._handle = pa.OSFile(os.fspath(self.path), "rb")
-        except OSError as error:
-            raise FileError(f"cannot read the source {str(self.path)!r}: {_reason(error)}") from None
+        place = self.place = path if isinstance(path, Place) else Place(os.fspath(path))
+        if place.filesystem is None and place.kind() in ("folder", "other"):
+            raise FileError(f"the source {place.path!r} is not a file")
+        self._identity = place.identity()
+        self._handle = place.open()
         try:
             footer = pq.ParquetFile(self._handle, pre_buffer=False)
             self.schema: pa.Schema = footer.schema_arrow
@@ -82,7 +82,7 @@ class ParquetSource:
             self._handle.close()
             raise CorruptDataError(NOT_PARQUET) from None
 
-    def __enter__(self) -> ParquetSource:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
@@ -115,12 +115,11 @@ class ParquetSource:
         FileError
             If it cannot be read.
         """
-        import pyarrow as pa
         import pyarrow.parquet as pq
 
         # The reader takes a dot in a name for a step into a struct as well, so it may give more, or encode another column.
         rows = 0
-        try:
+        with decoding(self.place, CORRUPT):
             chunks = self._chunks(names)
             dictionaries = _as_dictionaries(chunks, dictionaries, repetitive)
             reader = pq.ParquetFile(
@@ -128,18 +127,12 @@ class ParquetSource:
                 metadata=self._footer,
                 read_dictionary=dictionaries,
                 pre_buffer=False,
-                buffer_size=READ_BUFFER_BYTES,
+                buffer_size=max(READ_BUFFER_BYTES, min(READ_BUFFER_BYTES_MAX, READ_BUFFERS_BYTES // max(len(chunks), 1))),
             )
             for group, size in enumerate(self._batch_sizes(chunks, dictionaries)):
                 for batch in reader.iter_batches(size, row_groups=[group], columns=list(names), use_threads=False):
                     rows += batch.num_rows
                     yield batch
-        except OSError as error:
-            if error.errno:
-                raise FileError(f"cannot read the source {str(self.path)!r}: {_reason(error)}") from None
-            raise CorruptDataError(CORRUPT) from None
-        except (pa.ArrowException, ValueError):
-            raise CorruptDataError(CORRUPT) from None
         if rows != self.rows:
             raise CorruptDataError(CORRUPT)
 
@@ -163,16 +156,7 @@ class ParquetSource:
 
     def check_unchanged(self) -> None:
         """Raise `FileError` if the file under the path is no longer the one that was opened, or was written to."""
-        try:
-            same = self._stat() == self._identity
-        except OSError:
-            same = False
-        if not same:
-            raise FileError(CHANGED)
-
-    def _stat(self) -> tuple[Any, ...]:
-        status = self.path.stat()
-        return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+        check_identity(self.place, self._identity)
 
 
 class _Chunk(NamedTuple):
@@ -219,8 +203,3 @@ def _as_dictionaries(chunks: dict[str, list[_Chunk]], dictionaries: Collection[s
         and sum(chunk.place_bytes for chunk in leaf) <= PLACE_BYTES * sum(chunk.values for chunk in leaf)
     ]
     return [*(name for name in dictionaries if name in readable), *small]
-
-
-def _reason(error: OSError) -> str:
-    """Return what the operating system says, without the text that a library put around it."""
-    return os.strerror(error.errno) if error.errno else "it cannot be opened"

@@ -34,7 +34,7 @@ from dpfast.randomness import STREAM_VERSION
 from dpfast.stratified import Stratified
 
 if TYPE_CHECKING:
-    from dpfast._parquet import ParquetSource
+    from dpfast._sources.source import Described
 
 __all__ = ["read_certificate", "verify"]
 
@@ -46,7 +46,7 @@ MECHANISM_KEYS: Final = frozenset(
 POLICY_KEYS: Final = frozenset(
     "format policy columns joint public unlisted neighbours unit rows_per_person epsilon delta".split()
 )
-FILE_KEYS: Final = frozenset("randomness stream_version key_fingerprint addressing ids ids_unique".split())
+FILE_KEYS: Final = frozenset("randomness stream_version key_fingerprint addressing ids ids_unique job".split())
 RULES: Final = ("error", "randomise")
 
 
@@ -130,7 +130,7 @@ def _check_given(mechanism: object, *, is_policy: bool) -> None:
         )
 
 
-def read_certificate(file: ParquetSource) -> dict[str, Any]:
+def read_certificate(file: Described) -> dict[str, Any]:
     """Return the certificate in the footer of a sanitised file; CertificateError where there is none."""
     text = file.metadata.get(b"dpfast")
     if text is None:

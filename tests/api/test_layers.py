@@ -22,6 +22,7 @@ LAYERS = [
         "_frames",
         "_frames_duckdb",
         "_parquet",
+        "_sources",
         "_schema",
         "columns",
         "ids",
@@ -37,7 +38,7 @@ LAYERS = [
     {"mechanism"},
     {"integer_mechanism"},
     {"response", "matrix"},
-    {"exponential", "optimal", "stratified"},
+    {"change", "exponential", "optimal", "stratified"},
     {"_policy_groups", "_policy_mechanisms", "_toml_lines"},
     {
         "_policy_base",

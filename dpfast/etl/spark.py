@@ -1,0 +1,101 @@
+"""The same policy on a cluster: DataFrames and folders of Parquet in Spark, with the noise that one machine would draw.
+
+Spark runs a query again whenever it likes: for every action, for a lost executor, for a task that is slow. Noise is therefore a
+function of a key and of the identifier of a row, never of the order of rows, the partition or the attempt. pyspark (3.5 or newer)
+is the user's own and is imported on first use.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from dpfast._policy_plan import id_columns, id_names
+from dpfast.errors import ArgumentTypeError
+from dpfast.etl._spark_session import arrow_schema, check_frame, noise_of, spark_schema
+from dpfast.etl._spark_tasks import Recipe, SanitiseBatches
+from dpfast.ids import prepare_ids
+from dpfast.policy import Policy
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+__all__ = ["sanitise"]
+
+_NO_IDS = (
+    "ids= is needed: the rows of a DataFrame have no order, and Spark computes them again for every action, after a failure and for "
+    "slow tasks. Noise drawn anew would answer a row twice, and the answers together say more than was paid for. Name a column "
+    "that identifies a row and does not change: the noise is then a function of key, column and id. For files without ids use "
+    "sanitise_files"
+)
+
+
+def sanitise(
+    df: DataFrame,
+    policy: Policy,
+    *,
+    key: bytes | str | os.PathLike[str] | None = None,
+    context: str | None = None,
+    ids: str | tuple[str, ...] | None = None,
+) -> DataFrame:
+    """Sanitise a DataFrame of Spark: lazily, and with the same answers however often and wherever it is computed.
+
+    Parameters
+    ----------
+    df : pyspark.sql.DataFrame
+        Not modified; a streaming one as well as any other.
+    policy : Policy
+        What happens to each column.
+    key : path or "env:NAME"
+        Secret key, looked up on the executors: a file there that only they can read, or an environment variable there. 32 bytes
+        are accepted only where ``spark.io.encryption.enabled`` is set.
+    context : str
+        The name of the population; the same for all its releases.
+    ids : str or tuple of str
+        Names of the columns that identify a row; public or dropped ones. They must be unique; this is not checked.
+
+    Returns
+    -------
+    pyspark.sql.DataFrame
+        Without the dropped columns: same order, types and nullability, no metadata. Bins come as their labels. Nothing has
+        run; planned are errors of the request, which come at once.
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError, PolicyError
+        If the request is wrong or the policy does not fit the schema; before any job.
+    MissingPackageError
+        Without pyspark, or with one that is too old.
+
+    Notes
+    -----
+    **Privacy guarantee.** ``policy.privacy()``, rounded up, for tables that differ in one row (``replace_one``) and agree on public
+    columns and ids; once for all actions on the result, and for all DataFrames with the same values under the same key and
+    context. A value that changes under its id is another release of that row.
+    On the executors an `OutsideDomainError` or `IdError` ends the task; Spark tries it again as often as it is told, and then
+    fails the job. Its text holds no value.
+    **Cost.** That of handing the columns to Python and back; see ``docs/spark.md``.
+
+    Examples
+    --------
+    >>> from dpfast.etl import spark as on_spark
+    >>> released = on_spark.sanitise(df, policy, key="env:DPFAST_KEY", context="members", ids="id")  # doctest: +SKIP
+    >>> released.write.parquet("released.parquet")  # doctest: +SKIP
+    """
+    check_frame(df)
+    if not isinstance(policy, Policy):
+        raise ArgumentTypeError("policy must be a Policy; Policy.load(path) reads one from a file")
+    noise = noise_of(df.sparkSession, key, context)
+    if ids is None:
+        raise ArgumentTypeError(_NO_IDS)
+    schema = arrow_schema(df.schema)
+    planned = policy.plan_schema(schema)
+    names = id_names(policy.sanitised, ids, schema.names)
+    prepare_ids(id_columns(schema.empty_table(), names))  # whether their types can identify
+    needed = [place for place, name in enumerate(schema.names) if name in {*planned.names, *names}]
+    recipe = Recipe(policy, noise, names, policy.digest)
+    kept = [schema.names[place] for place in needed]
+    task = SanitiseBatches(recipe, kept, [name for name in schema.names if name not in kept])
+    # By place: Spark takes a dot in a name for a step into a structure, and two names that differ in case for one.
+    numbered = df.toDF(*(f"c{place}" for place in range(len(schema))))
+    return numbered.select(*(f"c{place}" for place in needed)).mapInArrow(task, spark_schema(df.schema, planned))

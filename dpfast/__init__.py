@@ -29,8 +29,9 @@ if TYPE_CHECKING:
     from dpfast.composition import compose, compose_bounds, composed_delta
     from dpfast.domain import Domain
     from dpfast.estimate import Estimate
-    from dpfast.etl.files import Report, sanitise_file
+    from dpfast.etl.files import sanitise_file
     from dpfast.etl.ledger import Ledger
+    from dpfast.etl.report import Report
     from dpfast.exponential import ExponentialResponse
     from dpfast.matrix import MatrixResponse
     from dpfast.optimal import optimal_response
@@ -52,7 +53,7 @@ _HOMES = {
     "Policy": "dpfast.policy",
     "Privacy": "dpfast.privacy",
     "RandomisedResponse": "dpfast.response",
-    "Report": "dpfast.etl.files",
+    "Report": "dpfast.etl.report",
     "Stratified": "dpfast.stratified",
     "Stream": "dpfast.randomness",
     "compose": "dpfast.composition",

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from dpfast._rounding import sum_up, times_up
 from dpfast._statement import Privacy
 from dpfast.errors import ArgumentTypeError
 from dpfast.randomness import Column, Kind, Stream
 
-__all__ = ["Charges", "Figures", "Spend", "payment", "persons_figure"]
+__all__ = ["Charges", "Figures", "Pay", "Spend", "payment", "persons_figure"]
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,10 @@ class Figures(Protocol):
     def epsilon_at(self, delta: float = 0.0) -> float: ...
 
 
-Pay: TypeAlias = Callable[[Stream, Kind], None]
+class Pay(Protocol):
+    """Charges what is about to be drawn from a stream; `key` names the charge of a job that may go on after a stop."""
+
+    def __call__(self, stream: Stream, kind: Kind, key: bytes | None = None, /) -> None: ...
 
 
 def payment(ledger: object, column: Column, rule: bytes, privacy_of: Callable[[int], Privacy]) -> Pay:
@@ -77,15 +80,15 @@ def payment(ledger: object, column: Column, rule: bytes, privacy_of: Callable[[i
     if not isinstance(ledger, Charges):
         raise ArgumentTypeError(f"ledger must be None or a dpfast.Ledger, not {type(ledger).__name__}")
 
-    def pay(stream: Stream, kind: Kind) -> None:
+    def pay(stream: Stream, kind: Kind, key: bytes | None = None, /) -> None:
         privacy = privacy_of(ledger.rows_per_person)
-        key = stream.spend_key(kind, column, rule)
+        key = stream.spend_key(kind, column, rule) if key is None else key
         ledger.charge(Spend(key, privacy, column or None, rule, kind, stream.kind, stream.fingerprint))
 
     return pay
 
 
-def _free(stream: Stream, kind: Kind) -> None:
+def _free(stream: Stream, kind: Kind, key: bytes | None = None, /) -> None:
     return
 
 

@@ -46,7 +46,7 @@ MECHANISM_KEYS: Final = frozenset(
 POLICY_KEYS: Final = frozenset(
     "format policy columns joint public unlisted neighbours unit rows_per_person epsilon delta".split()
 )
-FILE_KEYS: Final = frozenset("randomness stream_version key_fingerprint addressing ids ids_unique".split())
+FILE_KEYS: Final = frozenset("randomness stream_version key_fingerprint addressing ids ids_unique job".split())
 RULES: Final = ("error", "randomise")
 
 

@@ -1,4 +1,4 @@
-"""Sanitise a file into a new file: streaming, complete or not at all.
+"""Sanitise a file into a new file, or a folder of files into a folder: streaming, complete or not at all.
 
 A reader thread decodes one batch ahead, the caller's thread sanitises, a writer thread encodes the row group before. The
 values do not depend on that, nor on how the source is cut into row groups; row groups of the target are a function of its
@@ -9,62 +9,33 @@ dictionary, statistics, sort order or metadata.
 from __future__ import annotations
 
 import os
-import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from dpfast._parquet import ParquetSource
 from dpfast._policy_base import table_payment
-from dpfast._spending import Charges
-from dpfast._threads import available, check_threads
-from dpfast.errors import ArgumentError, ArgumentTypeError
-from dpfast.etl.jobs import AtomicFile, background, read_ahead, source_digest
-from dpfast.etl.parquet import FilePlan, ParquetTarget
+from dpfast._spending import Charges, Pay
+from dpfast._threads import check_threads
+from dpfast.certificates import read_certificate
+from dpfast.errors import ArgumentError, ArgumentTypeError, DpfastError, FileError
+from dpfast.etl._job import Job
+from dpfast.etl._local import open_source, open_target
+from dpfast.etl._log import log
+from dpfast.etl.folders import sanitise_folder
+from dpfast.etl.jobs import AtomicFile, Background
+from dpfast.etl.parquet import FilePlan
+from dpfast.etl.progress import Progress, check_progress, showing
+from dpfast.etl.report import Report, stated_privacy
 from dpfast.policy import Policy
-from dpfast.privacy import Privacy
 from dpfast.randomness import Stream
 
 __all__ = ["Report", "sanitise_file"]
 
 # Names that promise a format which this version does not write or read.
 OTHER_FORMATS = frozenset(".csv .tsv .txt .arrow .ipc .feather .json .jsonl .ndjson .orc .avro .xlsx .gz .zip .zst".split())
-
-Progress = Callable[[int, int], object]
-
-
-@dataclass(frozen=True)
-class Report:
-    """What a file job did.
-
-    Attributes
-    ----------
-    rows : int
-        Number of rows written; public under ``replace_one``.
-    files : int
-        Number of files written.
-    seconds : float
-        Duration; for the operator only.
-    privacy : Privacy
-        What the release of a whole row costs.
-    certificate : dict
-        As it stands in the footer of the file.
-
-    Examples
-    --------
-    >>> from dpfast import Privacy, Report
-    >>> Report(rows=3, files=1, seconds=0.1, privacy=Privacy(1.0), certificate={}).rows
-    3
-    """
-
-    rows: int
-    files: int
-    seconds: float
-    privacy: Privacy
-    certificate: dict[str, Any]
+FILE_SUFFIXES = frozenset([".parquet", ".parq", ".pq"])
 
 
 def sanitise_file(
@@ -77,18 +48,22 @@ def sanitise_file(
     ids: str | tuple[str, ...] | None = None,
     threads: int | None = None,
     progress: Progress | Literal[False] | None = None,
+    resume: bool = True,
     overwrite: bool = False,
     rng: Stream | None = None,
     ledger: Charges | None = None,
 ) -> Report:
-    """Sanitise one Parquet file into another.
+    """Sanitise a Parquet file into another, or a folder of them into a folder.
 
     Parameters
     ----------
     source : str or path-like
-        A Parquet file. It is never written to.
+        A Parquet file, or a folder with Parquet files at any depth. Names that begin with ``.`` or ``_`` are passed over. It is
+        never written to.
     target : str or path-like
-        The new Parquet file. It appears when it is complete.
+        What is made; it appears when it is complete. For a file a file. For a folder a folder, with a file for each of the
+        source, under the same relative name; or, if `target` is named like a file (``.parquet``), one file with all rows, in the
+        order of the names.
     policy : Policy
         What happens to each column.
     key : bytes, path or "env:NAME", optional
@@ -101,9 +76,14 @@ def sanitise_file(
     threads : int, optional
         1 keeps the job to one thread. The result does not depend on it.
     progress : callable, False or None
-        ``progress(done_rows, total_rows)`` is called after each batch. None: a bar on a terminal; False: nothing.
+        ``progress(done_rows, total_rows)`` is called after each batch; the total is None where the source does not tell it.
+        None: a bar on a terminal, elsewhere a line for each 5 % of work that lasts longer than a few seconds; False: nothing.
+    resume : bool, default True
+        Of a folder: go on where a stopped run of the same job left off. False deletes what any job left beside the target, and
+        starts over. A file is always made from its beginning.
     overwrite : bool, default False
-        Whether an existing target may be replaced.
+        Whether an existing target may be replaced. Without it, a finished target of the same job under the same key returns its
+        report, and nothing is drawn; any other existing target is an error. A folder is replaced only if dpfast made it.
     rng : Stream, optional
         Instead of `key`: a fresh or an insecure stream.
     ledger : Ledger, optional
@@ -119,7 +99,8 @@ def sanitise_file(
     ArgumentError, ArgumentTypeError, PolicyError
         If the request is wrong or the policy does not fit; before any value is read.
     FileError
-        If the source cannot be read, the target is the source, exists or cannot be written.
+        If the source cannot be read, or was changed since the job began; if the target is the source or lies in it, exists,
+        cannot be written, is being written by another process, or has the unfinished work of another job beside it.
     CorruptDataError
         If the source is not a Parquet file, truncated or damaged.
     OutsideDomainError
@@ -130,13 +111,22 @@ def sanitise_file(
     Notes
     -----
     **Privacy guarantee.** ``policy.privacy()``, rounded up, for sources that differ in one row (``replace_one``) and agree on
-    public columns and ids. With a key and without ids the noise also depends on a digest of the source's bytes, so other data
-    never share it. After a failure there is no file under the target's name, or the old one; only where the disc fails to
-    confirm the rename itself is the new one there, complete.
+    public columns, ids, and the names of files. With a key and without ids the noise also depends on a digest of the source's
+    bytes, so other data never share it; rows are addressed by file and by row within it. Under a key the certificate names the
+    job by a secret function of key, context, source and policy: two releases show whether they are the same job, and so, under
+    ids, whether their sources are equal byte for byte. What changes under ids from release to release, and what that shows, is
+    told in ``docs/permanent_noise.md``.
+
+    **After a stop** (an error, Ctrl-C, ``kill -9``, a full disc, a power cut) there is the old target, or none; only where the
+    disc fails to confirm the rename itself is the new one there, complete. Run the same call again. A folder grows beside its
+    target, in ``.NAME.dpfast-partial``, and goes on after the last file that was committed; under a key with the values of an
+    undisturbed run. With fresh noise a committed file is never drawn again; one that was not is deleted unseen and drawn anew,
+    which changes no law, as no stop depends on what was drawn, and costs nothing more: one charge covers the job.
+
     **Cost.** Linear in the number of cells. Memory grows neither with the number of rows nor with their width: batches are cut
     by the mean width of a row group of the source, row groups of the target at 32 MiB and at 16 MiB of public text. It does
     grow with the number of columns, of each of which a page and a dictionary are held as the source has them, and with pages
-    of unusual size. A keyed job without ids reads the source twice.
+    of unusual size. A keyed job, and one of a folder, reads the source twice.
 
     Examples
     --------
@@ -155,42 +145,66 @@ def sanitise_file(
     check_threads(threads)
     _check_path(source, "source")
     _check_path(target, "target")
-    _check_progress(progress)
+    check_progress(progress)
     stream = _stream(key, context, ids, rng)
+    found = open_source(source)
+    plan = FilePlan.of(policy, found.schema, ids)
+    each = found.is_folder and not _is_file(target)
+    job = Job(found, plan, stream, threads, "each" if each else "one")
+    log.info("planned: %s into %s", "a folder" if found.is_folder else "a file", "a folder" if each else "a file")
+    if each:
+        return sanitise_folder(job, target, pay, progress, overwrite=overwrite, resume=resume)
+    return _sanitise_into_one(job, target, pay, progress, overwrite, started)
+
+
+def _sanitise_into_one(
+    job: Job,
+    target: str | os.PathLike[str],
+    pay: Pay,
+    progress: Progress | Literal[False] | None,
+    overwrite: bool,
+    started: float,
+) -> Report:
+    """All rows of the source, file after file, into one file."""
+    if (root := job.source.root) is not None and root in Path(os.path.realpath(target)).parents:
+        raise FileError(f"the target {os.fspath(target)!r} lies in the source; choose a place apart")
+    if not overwrite and job.is_keyed and (report := _finished(job, target, started)) is not None:
+        log.info("finished before: nothing was drawn")
+        return report
+    place = AtomicFile(target, sources=[file.path for file in job.source.files], overwrite=overwrite)
+    rows = 0
     with ExitStack() as stack:
-        file = stack.enter_context(ParquetSource(source))
-        plan = FilePlan.of(policy, file.schema, ids)
-        certificate = plan.certificate(stream)
-        place = AtomicFile(target, sources=[file.path], overwrite=overwrite)
-        writer = stack.enter_context(ParquetTarget(stack.enter_context(place), plan, certificate))
-        if stream.kind == "keyed" and ids is None:
-            stream = stream.bind_source(source_digest([("", file.path)]))
-        pay(stream, "id" if plan.ids else "row")
-        with _progress(progress, file.rows) as advance:
-            _run(file, plan, stream, writer, advance, threads)
-        # What was digested, decoded and sanitised is one and the same file only if nobody wrote to it meanwhile.
-        file.check_unchanged()
+        sink = stack.enter_context(place)
+        writer = stack.enter_context(open_target("parquet", sink, job.plan, job.certificate))
+        job.charge(pay)
+        advance = stack.enter_context(showing(progress, job.total))
+        for file in job.source.files:
+            rows += job.run(file, writer, lambda done, before=rows: advance(before + done))  # type: ignore[misc]
+        writer.finish(Background(None))
         place.commit()
-    return Report(file.rows, 1, time.monotonic() - started, _stated(certificate), certificate)
+    log.info("finished: a file")
+    return Report(rows, 1, time.monotonic() - started, stated_privacy(job.certificate), job.certificate)
 
 
-def _run(
-    file: ParquetSource,
-    plan: FilePlan,
-    stream: Stream,
-    writer: ParquetTarget,
-    advance: Callable[[int], object],
-    threads: int | None,
-) -> None:
-    workers = available() if threads is None else threads
-    batches = file.batches(plan.needed, dictionaries=plan.dictionaries, repetitive=plan.repetitive)
-    with background(workers) as behind, read_ahead(batches, workers) as ahead:
-        done = 0
-        for batch in ahead:
-            writer.add(plan.sanitise(batch, stream, threads), behind)
-            done += batch.num_rows
-            advance(done)
-        writer.finish(behind)
+def _finished(job: Job, target: str | os.PathLike[str], started: float) -> Report | None:
+    """Return the report of a target that this very job has made; None for any other, or none."""
+    if not os.path.isfile(target):
+        return None
+    try:
+        with ParquetSource(target) as file:
+            certificate = read_certificate(file)
+            rows = file.rows
+    except DpfastError:
+        return None
+    if certificate.get("job") != job.name:
+        return None
+    return Report(rows, 1, time.monotonic() - started, stated_privacy(certificate), certificate)
+
+
+def _is_file(target: str | os.PathLike[str]) -> bool:
+    """Whether a target for a folder is named like a file."""
+    text = os.fspath(target)
+    return not text.endswith("/") and Path(text).suffix.lower() in FILE_SUFFIXES and not os.path.isdir(text)
 
 
 def _stream(key: bytes | str | os.PathLike[str] | None, context: str | None, ids: object, rng: Stream | None) -> Stream:
@@ -219,27 +233,3 @@ def _check_path(path: object, role: str) -> None:
     if "://" in text or suffix in OTHER_FORMATS:
         what = "n address" if "://" in text else f" {suffix} file"
         raise ArgumentError(f"{role} is a{what}; this version reads and writes one local Parquet file")
-
-
-def _check_progress(progress: object) -> None:
-    if progress is not None and progress is not False and not callable(progress):
-        raise ArgumentTypeError("progress must be None, False or a callable that takes (done, total)")
-
-
-@contextmanager
-def _progress(progress: Progress | Literal[False] | None, total: int) -> Iterator[Callable[[int], object]]:
-    if callable(progress):
-        call = progress
-        yield lambda done: call(done, total)
-    elif progress is None and sys.stderr is not None and sys.stderr.isatty():
-        from tqdm import tqdm
-
-        with tqdm(total=total, unit="row", unit_scale=True, leave=False) as bar:
-            yield lambda done: bar.update(done - bar.n)
-    else:
-        yield lambda done: None
-
-
-def _stated(certificate: dict[str, Any]) -> Privacy:
-    epsilon, delta = float.fromhex(certificate["epsilon"]), float.fromhex(certificate["delta"])
-    return Privacy(epsilon, delta, certificate["neighbours"], certificate["rows_per_person"])

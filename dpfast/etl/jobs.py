@@ -23,7 +23,7 @@ from typing import Any, BinaryIO, NoReturn, TypeVar
 
 from dpfast.errors import FileError
 
-__all__ = ["AtomicFile", "Background", "background", "read_ahead", "source_digest", "writing"]
+__all__ = ["AtomicFile", "Background", "background", "flush_folder", "read_ahead", "source_digest", "writing"]
 
 T = TypeVar("T")
 
@@ -190,6 +190,15 @@ def _file_digest(path: Path) -> bytes:
             return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=_DIGEST_BYTES)).digest()
     except OSError as error:
         raise FileError(f"cannot read the source {str(path)!r}: {error.strerror}") from None
+
+
+def flush_folder(path: Path) -> None:
+    """Make the names in a folder last."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 @contextmanager

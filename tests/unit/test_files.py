@@ -235,7 +235,7 @@ def test_wrong_requests_touch_nothing(policy: Policy, table: pa.Table, tmp_path:
         (ArgumentError, "an address", {"source": "s3://bucket/t.parquet"}),
         (ArgumentError, r"a \.csv file", {"target": tmp_path / "out.csv"}),
         (ArgumentError, "null character", {"target": "a\0b"}),
-        (FileError, "not a file", {"source": tmp_path}),
+        (FileError, "lies in the source", {"source": tmp_path}),
         (FileError, "No such file", {"source": tmp_path / "none.parquet"}),
         (FileError, "is a folder", {"target": tmp_path}),
         (FileError, "exists", {"target": source.with_name("there")}),

@@ -1,0 +1,141 @@
+"""One job as all ways of running it see it: what it reads, by which plan, with which noise, and what it is called.
+
+**Addresses.** A cell is addressed by file and row: under a key without ids its words are those of (digest of the source, name of
+the file within it, row within that file); the name of a source that is one file is empty. Under ids it is addressed by
+identifier and true value. So a part that is made again under a key is the same part.
+
+**Fresh noise.** A part that is made again after a stop has other noise. That changes no law: what was drawn before is deleted
+unseen, and neither whether a job stops nor where depends on what it drew. (It would if somebody looked at a part and stopped the
+job for what it says; whoever may do that may read the source.) What is committed is never drawn again, so no row is answered
+twice in what is released, and one charge covers the job.
+
+**Name.** Under a key a job is named by a secret function of key, context, source, policy and ids: equal names are equal jobs, and
+nothing else can be told from one. A job with fresh noise has no name that could be published: a digest of the source would let
+anyone test a guess of the data.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, Literal, Protocol
+
+from dpfast._fields import field
+from dpfast._parquet import CHANGED
+from dpfast._spending import Pay
+from dpfast._threads import available
+from dpfast.errors import FileError
+from dpfast.etl._local import Source, SourceFile
+from dpfast.etl.jobs import Background, background, read_ahead
+from dpfast.etl.parquet import FilePlan
+from dpfast.randomness import Stream
+
+__all__ = ["Job", "Writer"]
+
+_RULE_PERSON = b"dpfast/job/1"
+_MAKER_PERSON = b"dpfast/maker/1"
+
+
+class Writer(Protocol):
+    """Where sanitised batches go."""
+
+    def add(self, batch: Any, behind: Background) -> None: ...
+    def finish(self, behind: Background) -> None: ...
+
+
+class Job:
+    """What is to be done, wherever the answers go.
+
+    Parameters
+    ----------
+    source : Source
+    plan : FilePlan
+    stream : Stream
+        Not bound to the source.
+    threads : int or None
+    layout : {"one", "each"}
+        Whether all rows go into one file, or those of each file into one of their own.
+    """
+
+    def __init__(
+        self, source: Source, plan: FilePlan, stream: Stream, threads: int | None, layout: Literal["one", "each"]
+    ) -> None:
+        self.source = source
+        self.plan = plan
+        self.stream = stream
+        self.layout = layout
+        self._workers = available() if threads is None else threads
+        self._threads = threads
+        # before the first of them is digested: what is digested, planned and sanitised must be the same files
+        self._identities = {file.name: file.identity() for file in source.files}
+
+    @property
+    def is_keyed(self) -> bool:
+        """Whether the same job gives the same values again."""
+        return self.stream.kind == "keyed"
+
+    @cached_property
+    def digest(self) -> bytes:
+        """The digest of the source: of the names and the bytes of its files."""
+        return self.source.digest()
+
+    @cached_property
+    def rule(self) -> bytes:
+        """A digest of what is done to a source, whichever; public."""
+        layout = field(self.layout.encode())
+        digest = hashlib.blake2b(field(self.plan.policy.digest) + layout, digest_size=32, person=_RULE_PERSON)
+        for name in self.plan.ids:
+            digest.update(field(name.encode()))
+        return digest.digest()
+
+    @cached_property
+    def maker(self) -> str:
+        """What the parts depend on beside the source: private, as a digest that a context could be guessed from is."""
+        secret = self.stream.spend_key("row", (), self.rule) if self.is_keyed else b""
+        return hashlib.blake2b(field(self.rule) + field(secret), digest_size=32, person=_MAKER_PERSON).hexdigest()
+
+    @cached_property
+    def name(self) -> str | None:
+        """The name of the job, which may be published; None where it has none."""
+        return self.stream.bind_source(self.digest).spend_key("row", (), self.rule).hex() if self.is_keyed else None
+
+    @cached_property
+    def certificate(self) -> dict[str, Any]:
+        """What goes with the target."""
+        certificate = self.plan.certificate(self.stream)
+        return certificate if self.name is None else {**certificate, "job": self.name}
+
+    @property
+    def total(self) -> int | None:
+        """Number of rows; None where a file does not tell."""
+        counts = [file.rows for file in self.source.files]
+        return None if None in counts else sum(count for count in counts if count is not None)
+
+    def charge(self, pay: Pay, spend: bytes | None = None) -> None:
+        """Pay for the whole job; `spend` names the charge where the noise is fresh."""
+        by_row = self.is_keyed and not self.plan.ids
+        pay(self.stream.bind_source(self.digest) if by_row else self.stream, "id" if self.plan.ids else "row", spend)
+
+    def run(self, file: SourceFile, writer: Writer, advance: Callable[[int], object]) -> int:
+        """Sanitise one file into a writer, which may be given more of them; return its number of rows."""
+        if self._identities[file.name] != file.identity():
+            raise FileError(CHANGED)
+        plan, done = self.plan, 0
+        stream = self._stream(file)
+        with file.open() as reader:
+            batches = reader.batches(plan.needed, dictionaries=plan.dictionaries, repetitive=plan.repetitive)
+            with background(self._workers) as behind, read_ahead(batches, self._workers) as ahead:
+                for batch in ahead:
+                    writer.add(plan.sanitise(batch, stream, self._threads), behind)
+                    done += batch.num_rows
+                    advance(done)
+                behind.wait()
+            # What was digested, decoded and sanitised is one and the same file only if nobody wrote to it meanwhile.
+            reader.check_unchanged()
+        return done
+
+    def _stream(self, file: SourceFile) -> Stream:
+        if not self.is_keyed or self.plan.ids:
+            return self.stream
+        return self.stream.bind_source(self.digest + file.name.encode())

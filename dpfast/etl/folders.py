@@ -1,0 +1,202 @@
+"""A folder of files into a folder of files: each part committed on its own, the whole renamed once, a stopped job taken up again.
+
+The target has one file for each of the source, under the same relative name, and ``_dpfast.json``: the certificate, the number of
+rows and files and, under a key, the name of the job. Names of files and folders are public.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from dpfast._spending import Pay
+from dpfast.errors import CorruptDataError, FileError, IdError, OutsideDomainError
+from dpfast.etl._job import Job
+from dpfast.etl._local import SourceFile, open_target
+from dpfast.etl._log import log
+from dpfast.etl._manifest import Head, Manifest, Part, locked, partial_path
+from dpfast.etl._publish import is_exchanged, publish, put_back
+from dpfast.etl.jobs import AtomicFile, Background, flush_folder, writing
+from dpfast.etl.progress import Progress, showing
+from dpfast.etl.report import Report, stated_privacy
+from dpfast.randomness import fresh_key
+
+__all__ = ["SUMMARY", "sanitise_folder"]
+
+SUMMARY: Final = "_dpfast.json"
+SUMMARY_FORMAT: Final = 1
+
+
+def sanitise_folder(
+    job: Job,
+    target: str | os.PathLike[str],
+    pay: Pay,
+    progress: Progress | Literal[False] | None,
+    *,
+    overwrite: bool,
+    resume: bool,
+) -> Report:
+    """Run a job whose target is a folder; see `dpfast.sanitise_file`."""
+    started = time.monotonic()
+    place = Path(os.path.realpath(target))
+    _check_place(job, place, target, overwrite)
+    hidden = partial_path(place)
+    if _exists(place) and not overwrite and not hidden.exists():
+        return _finished(job, place, started)
+    with locked(hidden):
+        put_back(place, hidden / "old")
+        manifest = Manifest(hidden) if resume else _emptied(hidden)
+        if is_exchanged(place, manifest.published):
+            # The target is in place; the stop came before the hidden folder was removed.
+            head = manifest.head
+            manifest.clear()
+            if head is not None and (head.job, head.source) == (job.maker, job.digest.hex()):
+                return _stored(place, started)
+        if _exists(place) and not overwrite:
+            return _finished(job, place, started)
+        _take_up(job, manifest)
+        assert manifest.head is not None
+        job.charge(pay, bytes.fromhex(manifest.head.spend) or None)
+        try:
+            _write_parts(job, manifest, progress)
+        except (OutsideDomainError, IdError, CorruptDataError):
+            manifest.clear()  # the same job would fail again
+            raise
+        rows = sum(part.rows for part in manifest.parts.values())
+        report = Report(rows, len(manifest.parts), 0.0, stated_privacy(job.certificate), job.certificate)
+        _write_summary(manifest.data / SUMMARY, report, job.name)
+        manifest.publish()
+        publish(manifest.data, place, hidden / "old", overwrite=overwrite)
+        manifest.clear()
+    log.info("finished: a folder")
+    return Report(rows, report.files, time.monotonic() - started, report.privacy, report.certificate)
+
+
+def _take_up(job: Job, manifest: Manifest) -> None:
+    """Go on with the job that the hidden folder holds if it is this one, or begin it."""
+    head = Head(job.maker, job.digest.hex(), job.stream.kind, "" if job.is_keyed else fresh_key().hex())
+    found = manifest.head
+    # Noise of a seed comes from one stream over all files. It protects nobody, so nothing is lost by drawing it again.
+    if found is None or (head.randomness == found.randomness == "insecure"):
+        manifest.begin(head)
+        return
+    if (found.job, found.randomness) != (head.job, head.randomness):
+        raise FileError(
+            "beside the target is the unfinished work of another job (another policy, key, context or ids); run that job again "
+            "to finish it, or start over with resume=False (--no-resume), which deletes it"
+        )
+    if found.source != head.source:
+        raise FileError(
+            "the source was changed since the unfinished job began; start over with resume=False (--no-resume), or bring the "
+            "source back"
+        )
+    manifest.sweep()
+    log.debug("taken up again after a stop")
+
+
+def _write_parts(job: Job, manifest: Manifest, progress: Progress | Literal[False] | None) -> None:
+    before = 0
+    with showing(progress, job.total) as advance:
+        for file in job.source.files:
+            if file.name in manifest.parts:
+                before += manifest.parts[file.name].rows
+                advance(before)
+                continue
+            _make_folders(manifest.data, file.name)
+            part = _write_part(job, file, manifest.data, lambda done, before=before: advance(before + done))
+            manifest.commit(part)
+            log.info("committed: %s", file.name)
+            before += part.rows
+
+
+def _write_part(job: Job, file: SourceFile, data: Path, advance: Any) -> Part:
+    path = data / file.name
+    place = AtomicFile(path, sources=[], overwrite=True)
+    with place as sink, open_target(file.format, sink, job.plan, job.certificate) as writer:
+        rows = job.run(file, writer, advance)
+        writer.finish(Background(None))
+        place.commit()
+    return Part(file.name, rows, path.stat().st_size)
+
+
+def _make_folders(data: Path, name: str) -> None:
+    """Make the folders of a part, each flushed into the one above it."""
+    path = data
+    for step in name.split("/")[:-1]:
+        above, path = path, path / step
+        if not path.is_dir():
+            with writing():
+                path.mkdir()
+                flush_folder(above)
+
+
+def _write_summary(path: Path, report: Report, name: str | None) -> None:
+    document = {
+        "format": SUMMARY_FORMAT,
+        "rows": report.rows,
+        "files": report.files,
+        "job": name,
+        "certificate": report.certificate,
+        "digest": report.digest,
+    }
+    place = AtomicFile(path, sources=[], overwrite=True)
+    with place as sink:
+        with writing():
+            sink.write((json.dumps(document, indent=1, sort_keys=True) + "\n").encode())
+        place.commit()
+
+
+def _emptied(hidden: Path) -> Manifest:
+    """What a job left is deleted, whether it can be read or not."""
+    (hidden / "manifest").unlink(missing_ok=True)
+    manifest = Manifest(hidden)
+    manifest.clear()
+    return manifest
+
+
+def _exists(place: Path) -> bool:
+    return os.path.lexists(place)
+
+
+def _check_place(job: Job, place: Path, target: object, overwrite: bool) -> None:
+    """Refuse a target that lies in the source or the source in it, that is no folder, or that dpfast did not make."""
+    shown = repr(os.fspath(target))  # type: ignore[call-overload]
+    root = job.source.root
+    if root is not None and (root == place or root in place.parents or place in root.parents):
+        raise FileError(f"the target {shown} lies in the source, or the source in it; choose a place apart")
+    if _exists(place) and not place.is_dir():
+        raise FileError(f"the target {shown} is a file, and the source is a folder: name a folder")
+    # What is replaced is deleted: no folder of anything else goes that way.
+    if overwrite and place.is_dir() and not (place / SUMMARY).is_file() and any(place.iterdir()):
+        raise FileError(f"the target {shown} is a folder that dpfast did not make, and is not replaced; remove it first")
+
+
+def _finished(job: Job, place: Path, started: float) -> Report:
+    """Return the stored report of a target that this job has made, or refuse any other target."""
+    if job.name is not None and (_summary(place) or {}).get("job") == job.name:
+        return _stored(place, started)
+    why = "" if job.name is not None else " (with fresh noise none can be told to be that of this job)"
+    raise FileError(f"the target {str(place)!r} exists{why}; overwrite it on purpose or choose another name")
+
+
+def _stored(place: Path, started: float) -> Report:
+    found = _summary(place)
+    try:
+        assert found is not None
+        certificate = found["certificate"]
+        report = Report(found["rows"], found["files"], time.monotonic() - started, stated_privacy(certificate), certificate)
+    except (AssertionError, KeyError, TypeError, ValueError):
+        raise CorruptDataError(f"the file {SUMMARY} of the target is damaged; overwrite the target on purpose") from None
+    log.info("finished before: nothing was drawn")
+    return report
+
+
+def _summary(place: Path) -> dict[str, Any] | None:
+    try:
+        found = json.loads((place / SUMMARY).read_bytes())
+    except (OSError, ValueError):
+        return None
+    return found if isinstance(found, dict) else None

@@ -13,6 +13,7 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from dpfast._frames_spark import is_spark
 from dpfast.errors import ArgumentError, ArgumentTypeError, MissingPackageError
 from dpfast.keys import KEY_BYTES, resolve_key
 from dpfast.randomness import Stream
@@ -20,7 +21,7 @@ from dpfast.randomness import Stream
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Noise", "arrow_schema", "check_frame", "check_session", "noise_of", "spark_schema"]
+__all__ = ["Noise", "check_frame", "check_session", "noise_of", "spark_schema"]
 
 OLDEST: Final = (3, 5)
 ENCRYPTION: Final = "spark.io.encryption.enabled"
@@ -61,7 +62,7 @@ def noise_of(spark: Any, key: object, context: object) -> Noise:
         raw = resolve_key(bytes(key))
         if _is_remote(spark) or _setting(spark, ENCRYPTION).lower() != "true":
             raise ArgumentError(
-                f"key is given as bytes, which Spark would store and send in clear text; give the path of a key file or 'env:NAME', "
+                "key is given as bytes, which Spark would store and send in clear text; give the path of a key file or 'env:NAME', "
                 f"which are looked up on the executors, or set {ENCRYPTION} when the session is made"
             )
         return Noise(raw, context)
@@ -83,8 +84,8 @@ def _check_variable(spark: Any, name: str) -> None:
     for prefix in ("spark.executorEnv.", "spark.yarn.appMasterEnv."):
         if _setting(spark, prefix + name):
             raise ArgumentError(
-                f"the setting {prefix}{name} holds the key, and Spark writes its settings to the event log and shows them; give it to "
-                "the executors as a secret of the cluster manager, make a new key, and drop the setting"
+                f"the setting {prefix}{name} holds the key, and Spark writes its settings to the event log and shows them; "
+                "give it to the executors as a secret of the cluster manager, make a new key, and drop the setting"
             )
 
 
@@ -109,19 +110,15 @@ def _is_remote(spark: Any) -> bool:
 def check_session(spark: Any) -> None:
     """Refuse what is no session, and a Spark that is missing or too old."""
     _check_version()
-    if not (_is_of_spark(spark) and hasattr(spark, "conf") and hasattr(spark, "range")):
+    if not (is_spark(spark) and hasattr(spark, "conf") and hasattr(spark, "range")):
         raise ArgumentTypeError(f"spark must be a SparkSession, not {type(spark).__name__}")
 
 
 def check_frame(df: Any) -> None:
     """Refuse what is no DataFrame of Spark, a stream, and a Spark that is missing or too old."""
     _check_version()
-    if not (_is_of_spark(df) and hasattr(df, "mapInArrow")):
+    if not (is_spark(df) and hasattr(df, "mapInArrow")):
         raise ArgumentTypeError(f"df must be a DataFrame of Spark, not {type(df).__name__}; Policy.sanitise takes other tables")
-
-
-def _is_of_spark(thing: Any) -> bool:
-    return any(kind.__module__.startswith("pyspark.sql.") for kind in type(thing).__mro__)
 
 
 def _check_version() -> None:
@@ -136,53 +133,13 @@ def _check_version() -> None:
         raise MissingPackageError(f"pyspark {pyspark.__version__} is too old; dpfast needs 3.5 or newer")
 
 
-def arrow_schema(schema: Any) -> pa.Schema:
-    """Return a schema of Spark in Arrow's types, as far as a policy looks at them: not inside lists, maps and structures."""
-    import pyarrow as pa
-
-    return pa.schema([pa.field(one.name, _arrow_type(one.dataType), nullable=one.nullable) for one in schema.fields])
-
-
-def _arrow_type(data_type: Any) -> pa.DataType:
-    import pyarrow as pa
-
-    name = data_type.typeName()
-    simple = {
-        "string": pa.string(),
-        "char": pa.string(),
-        "varchar": pa.string(),
-        "binary": pa.binary(),
-        "boolean": pa.bool_(),
-        "byte": pa.int8(),
-        "tinyint": pa.int8(),
-        "short": pa.int16(),
-        "smallint": pa.int16(),
-        "integer": pa.int32(),
-        "int": pa.int32(),
-        "long": pa.int64(),
-        "bigint": pa.int64(),
-        "float": pa.float32(),
-        "double": pa.float64(),
-        "date": pa.date32(),
-        "timestamp": pa.timestamp("us", "UTC"),
-        "timestamp_ntz": pa.timestamp("us"),
-        "array": pa.list_(pa.null()),
-        "map": pa.map_(pa.int8(), pa.null()),
-        "struct": pa.struct([]),
-    }
-    if name == "decimal":
-        return pa.decimal128(data_type.precision, data_type.scale)
-    return simple.get(name, pa.null())
-
-
 def spark_schema(schema: Any, planned: pa.Schema) -> Any:
     """Return the columns of a Spark schema that are published: the same types and nullability, without any metadata.
 
     Metadata of a column is written from data: the labels that an indexer saw, for one. Bins come out as their labels.
     """
-    from pyspark.sql.types import StringType, StructField, StructType
-
     import pyarrow.types as t
+    from pyspark.sql.types import StringType, StructField, StructType
 
     fields = []
     for one in planned:

@@ -1,4 +1,4 @@
-"""What runs on executors, batch by batch. It is pickled by the name of its class: executors need the same dpfast as the driver."""
+"""What runs on executors, batch by batch. Pickled by the name of its class: executors need the dpfast of the driver."""
 
 from __future__ import annotations
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from dpfast._frames_spark import arrow_schema
 from dpfast._policy_plan import id_columns, id_names
 from dpfast.errors import ArgumentTypeError
-from dpfast.etl._spark_session import arrow_schema, check_frame, noise_of, spark_schema
+from dpfast.etl._spark_session import check_frame, noise_of, spark_schema
 from dpfast.etl._spark_tasks import Recipe, SanitiseBatches
 from dpfast.ids import prepare_ids
 from dpfast.policy import Policy
@@ -20,11 +21,11 @@ from dpfast.policy import Policy
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["sanitise"]
+__all__ = ["estimate", "sanitise"]
 
 _NO_IDS = (
-    "ids= is needed: the rows of a DataFrame have no order, and Spark computes them again for every action, after a failure and for "
-    "slow tasks. Noise drawn anew would answer a row twice, and the answers together say more than was paid for. Name a column "
+    "ids= is needed: the rows of a DataFrame have no order, and Spark computes them again for every action, after a failure and "
+    "for slow tasks. Noise drawn anew would answer a row twice, and the answers together say more than was paid for. Name a column "
     "that identifies a row and does not change: the noise is then a function of key, column and id. For files without ids use "
     "sanitise_files"
 )
@@ -69,8 +70,8 @@ def sanitise(
 
     Notes
     -----
-    **Privacy guarantee.** ``policy.privacy()``, rounded up, for tables that differ in one row (``replace_one``) and agree on public
-    columns and ids; once for all actions on the result, and for all DataFrames with the same values under the same key and
+    **Privacy guarantee.** ``policy.privacy()``, rounded up, for tables that differ in one row (``replace_one``) and agree on
+    public columns and ids; once for all actions on the result, and for all DataFrames with the same values under the same key and
     context. A value that changes under its id is another release of that row.
     On the executors an `OutsideDomainError` or `IdError` ends the task; Spark tries it again as often as it is told, and then
     fails the job. Its text holds no value.
@@ -99,3 +100,52 @@ def sanitise(
     # By place: Spark takes a dot in a name for a step into a structure, and two names that differ in case for one.
     numbered = df.toDF(*(f"c{place}" for place in range(len(schema))))
     return numbered.select(*(f"c{place}" for place in needed)).mapInArrow(task, spark_schema(df.schema, planned))
+
+
+def estimate(
+    df: DataFrame,
+    policy: Policy,
+    columns: str | list[str] | tuple[str, ...],
+    by: str | tuple[str, ...] | None = None,
+    **options: Any,
+) -> Any:
+    """Estimate true frequencies from a sanitised DataFrame: counted on the cluster, fitted here.
+
+    Parameters
+    ----------
+    df : pyspark.sql.DataFrame
+        What `sanitise` returned, or what was read back from where it was written.
+    policy : Policy
+    columns : str, or list of str
+        A sanitised column, or several for a cross-tabulation.
+    by : str or tuple of str, optional
+        Public columns: one estimate for each of ``keys``.
+    **options
+        Everything else that `Policy.estimate` takes: ``keys``, ``weights``, ``method``, ``interval``, ``confidence``, …
+
+    Returns
+    -------
+    Estimate, CrossTab, or Grouped of either
+        As `Policy.estimate`, which does the same for a DataFrame of Spark.
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError, PolicyError
+        Before any job.
+    OutsideDomainError
+        If a column cannot be an answer of its mechanism.
+
+    Notes
+    -----
+    Post-processing: no privacy cost. **Cost.** One aggregation on the cluster; what comes to the driver is one row for each
+    combination of answers and keys that occurs.
+
+    Examples
+    --------
+    >>> from dpfast.etl import spark as on_spark
+    >>> on_spark.estimate(spark.read.parquet("released"), policy, "smoker", by="town", keys=["Bonn", "Ulm"])  # doctest: +SKIP
+    """
+    check_frame(df)
+    if not isinstance(policy, Policy):
+        raise ArgumentTypeError("policy must be a Policy; Policy.load(path) reads one from a file")
+    return policy.estimate(df, columns, by=by, **options)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator
-from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Self
 
+from dpfast._sources.places import Place, check_identity, decoding
 from dpfast.errors import CorruptDataError, FileError
 
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ READ_BUFFER_BYTES = 1 << 16
 # Constant: what a broken file makes a reader say may quote its bytes.
 NOT_PARQUET = "the source is not a Parquet file, or it is truncated"
 CORRUPT = "the source is a damaged Parquet file"
-CHANGED = "the source was changed while it was read"
 
 
 class ParquetSource:
@@ -41,13 +40,13 @@ class ParquetSource:
 
     Parameters
     ----------
-    path : str or path-like
+    path : str, path-like or Place
         The file.
 
     Attributes
     ----------
-    path : Path
-        As given.
+    place : Place
+        Where it is.
     schema : pyarrow.Schema
         Logical types as any reader sees them.
     rows : int
@@ -61,28 +60,26 @@ class ParquetSource:
         If it is no Parquet file or its footer is damaged.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str] | Place, only: range | None = None) -> None:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        self.path = Path(path)
-        if os.path.exists(self.path) and not os.path.isfile(self.path):
-            raise FileError(f"the source {str(self.path)!r} is not a file; this version reads one Parquet file")
-        try:
-            self._identity = self._stat()
-            self._handle = pa.OSFile(os.fspath(self.path), "rb")
-        except OSError as error:
-            raise FileError(f"cannot read the source {str(self.path)!r}: {_reason(error)}") from None
+        place = self.place = path if isinstance(path, Place) else Place(os.fspath(path))
+        if place.filesystem is None and place.kind() in ("folder", "other"):
+            raise FileError(f"the source {place.path!r} is not a file")
+        self._identity = place.identity()
+        self._handle = place.open()
         try:
             footer = pq.ParquetFile(self._handle, pre_buffer=False)
             self.schema: pa.Schema = footer.schema_arrow
-            self.rows: int = footer.metadata.num_rows
+            self._only = range(footer.metadata.num_rows) if only is None else only
+            self.rows: int = len(self._only)
             self._footer: pq.FileMetaData = footer.metadata
         except (pa.ArrowException, OSError, ValueError):
             self._handle.close()
             raise CorruptDataError(NOT_PARQUET) from None
 
-    def __enter__(self) -> ParquetSource:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
@@ -115,12 +112,11 @@ class ParquetSource:
         FileError
             If it cannot be read.
         """
-        import pyarrow as pa
         import pyarrow.parquet as pq
 
         # The reader takes a dot in a name for a step into a struct as well, so it may give more, or encode another column.
-        rows = 0
-        try:
+        rows = stop = 0
+        with decoding(self.place, CORRUPT):
             chunks = self._chunks(names)
             dictionaries = _as_dictionaries(chunks, dictionaries, repetitive)
             reader = pq.ParquetFile(
@@ -131,15 +127,17 @@ class ParquetSource:
                 buffer_size=READ_BUFFER_BYTES,
             )
             for group, size in enumerate(self._batch_sizes(chunks, dictionaries)):
+                start, stop = stop, stop + self._footer.row_group(group).num_rows
+                if start >= self._only.stop or stop <= self._only.start:
+                    continue
                 for batch in reader.iter_batches(size, row_groups=[group], columns=list(names), use_threads=False):
-                    rows += batch.num_rows
-                    yield batch
-        except OSError as error:
-            if error.errno:
-                raise FileError(f"cannot read the source {str(self.path)!r}: {_reason(error)}") from None
-            raise CorruptDataError(CORRUPT) from None
-        except (pa.ArrowException, ValueError):
-            raise CorruptDataError(CORRUPT) from None
+                    before, start = start, start + batch.num_rows
+                    wanted = _within(batch, before, self._only)
+                    rows += wanted.num_rows
+                    if wanted.num_rows:
+                        yield wanted
+                    if start >= self._only.stop:
+                        break
         if rows != self.rows:
             raise CorruptDataError(CORRUPT)
 
@@ -163,16 +161,15 @@ class ParquetSource:
 
     def check_unchanged(self) -> None:
         """Raise `FileError` if the file under the path is no longer the one that was opened, or was written to."""
-        try:
-            same = self._stat() == self._identity
-        except OSError:
-            same = False
-        if not same:
-            raise FileError(CHANGED)
+        check_identity(self.place, self._identity)
 
-    def _stat(self) -> tuple[Any, ...]:
-        status = self.path.stat()
-        return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+
+def _within(batch: pa.RecordBatch, start: int, only: range) -> pa.RecordBatch:
+    """Those rows of a batch, the first of which has number `start`, that are asked for."""
+    if only.start <= start and start + batch.num_rows <= only.stop:
+        return batch
+    skipped = max(0, only.start - start)
+    return batch.slice(skipped, max(0, only.stop - start - skipped))
 
 
 class _Chunk(NamedTuple):
@@ -219,8 +216,3 @@ def _as_dictionaries(chunks: dict[str, list[_Chunk]], dictionaries: Collection[s
         and sum(chunk.place_bytes for chunk in leaf) <= PLACE_BYTES * sum(chunk.values for chunk in leaf)
     ]
     return [*(name for name in dictionaries if name in readable), *small]
-
-
-def _reason(error: OSError) -> str:
-    """Return what the operating system says, without the text that a library put around it."""
-    return os.strerror(error.errno) if error.errno else "it cannot be opened"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from dpfast.domain import Domain
     from dpfast.randomness import Stream
 
-__all__ = ["UNLISTED", "USES", "Group", "Rule", "Sanitiser", "check_by", "check_rules"]
+__all__ = ["UNLISTED", "USES", "Group", "Rule", "Sanitiser", "check_by", "check_rules", "read_as"]
 
 USES = ("public", "drop")
 UNLISTED = ("error", *USES)
@@ -68,6 +68,12 @@ class Group:
         else:
             answers = self.rule.sanitise(column, **common)
         return dict(zip(self.names, answers if joint else (answers,), strict=True))
+
+
+def read_as(groups: Iterable[Group]) -> dict[str, Domain]:
+    """Return the domains by which the cells of columns are read: of those that are sanitised, and of those that name strata."""
+    domains = {name: part for group in groups for name, part in zip(group.names, group.parts, strict=True)}
+    return domains | {group.rule.by: group.rule.by_domain for group in groups if isinstance(group.rule, Stratified)}
 
 
 def check_rules(columns: object, joint: object, unlisted: str) -> tuple[Group, ...]:

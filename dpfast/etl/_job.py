@@ -19,29 +19,22 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from dpfast._fields import field
-from dpfast._parquet import CHANGED
 from dpfast._spending import Pay
 from dpfast._threads import available
-from dpfast.errors import FileError
-from dpfast.etl._local import Source, SourceFile
-from dpfast.etl.jobs import Background, background, read_ahead
-from dpfast.etl.parquet import FilePlan
+from dpfast.errors import PolicyError
+from dpfast.etl.formats import Target
+from dpfast.etl.jobs import background, read_ahead
+from dpfast.etl.plan import FilePlan
+from dpfast.etl.sources import Source, SourceFile
 from dpfast.randomness import Stream
 
-__all__ = ["Job", "Writer"]
+__all__ = ["Job", "plan_of_files"]
 
 _RULE_PERSON = b"dpfast/job/1"
 _MAKER_PERSON = b"dpfast/maker/1"
-
-
-class Writer(Protocol):
-    """Where sanitised batches go."""
-
-    def add(self, batch: Any, behind: Background) -> None: ...
-    def finish(self, behind: Background) -> None: ...
 
 
 class Job:
@@ -54,12 +47,12 @@ class Job:
     stream : Stream
         Not bound to the source.
     threads : int or None
-    layout : {"one", "each"}
-        Whether all rows go into one file, or those of each file into one of their own.
+    layout : {"one", "each", "pieces"}
+        Whether all rows go into one file, or those of each file into one of their own, or into several.
     """
 
     def __init__(
-        self, source: Source, plan: FilePlan, stream: Stream, threads: int | None, layout: Literal["one", "each"]
+        self, source: Source, plan: FilePlan, stream: Stream, threads: int | None, layout: Literal["one", "each", "pieces"]
     ) -> None:
         self.source = source
         self.plan = plan
@@ -67,13 +60,17 @@ class Job:
         self.layout = layout
         self._workers = available() if threads is None else threads
         self._threads = threads
-        # before the first of them is digested: what is digested, planned and sanitised must be the same files
-        self._identities = {file.name: file.identity() for file in source.files}
+        self.file_plan = plan if layout == "one" else plan_of_files(plan, source)
+
+    @property
+    def randomness(self) -> str:
+        """Where the noise comes from: "fresh", "keyed" or "insecure"."""
+        return self.stream.kind
 
     @property
     def is_keyed(self) -> bool:
         """Whether the same job gives the same values again."""
-        return self.stream.kind == "keyed"
+        return self.randomness == "keyed"
 
     @cached_property
     def digest(self) -> bytes:
@@ -106,22 +103,14 @@ class Job:
         certificate = self.plan.certificate(self.stream)
         return certificate if self.name is None else {**certificate, "job": self.name}
 
-    @property
-    def total(self) -> int | None:
-        """Number of rows; None where a file does not tell."""
-        counts = [file.rows for file in self.source.files]
-        return None if None in counts else sum(count for count in counts if count is not None)
-
     def charge(self, pay: Pay, spend: bytes | None = None) -> None:
         """Pay for the whole job; `spend` names the charge where the noise is fresh."""
         by_row = self.is_keyed and not self.plan.ids
         pay(self.stream.bind_source(self.digest) if by_row else self.stream, "id" if self.plan.ids else "row", spend)
 
-    def run(self, file: SourceFile, writer: Writer, advance: Callable[[int], object]) -> int:
+    def run(self, file: SourceFile, writer: Target, advance: Callable[[int], object]) -> int:
         """Sanitise one file into a writer, which may be given more of them; return its number of rows."""
-        if self._identities[file.name] != file.identity():
-            raise FileError(CHANGED)
-        plan, done = self.plan, 0
+        plan, done = self.file_plan, 0
         stream = self._stream(file)
         with file.open() as reader:
             batches = reader.batches(plan.needed, dictionaries=plan.dictionaries, repetitive=plan.repetitive)
@@ -139,3 +128,21 @@ class Job:
         if not self.is_keyed or self.plan.ids:
             return self.stream
         return self.stream.bind_source(self.digest + file.name.encode())
+
+
+def plan_of_files(plan: FilePlan, source: Source) -> FilePlan:
+    """Return the plan of the files of a folder: columns that the names of folders spell stay there, and are not written twice."""
+    return plan.without(_public_partitions(plan, source)) if source.files else plan
+
+
+def _public_partitions(plan: FilePlan, source: Source) -> tuple[str, ...]:
+    """The columns that the names of folders spell; they are published there, and so have to be public."""
+    names = tuple(source.files[0].partition)
+    for name in names:
+        if plan.policy.rule(name) != "public":
+            done = "drops" if plan.policy.rule(name) == "drop" else "sanitises"
+            raise PolicyError(
+                f"the policy {done} column {name!r}, which the names of the folders spell; those of the target would show "
+                "its true values: write into one file instead, or make the column public"
+            )
+    return names

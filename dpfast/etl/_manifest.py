@@ -27,6 +27,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from dpfast._sources.csv_file import CERTIFICATE_SUFFIX
 from dpfast.errors import FileError
 from dpfast.etl.jobs import flush_folder, writing
 
@@ -100,9 +101,7 @@ def _lock(path: Path) -> int:
                 path.mkdir(mode=0o700)
             status = path.lstat()
             if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
-                raise FileError(
-                    f"{path.name!r} beside the target is no folder of this user; remove it, or choose another target"
-                )
+                raise FileError(f"{path.name!r} beside the target is no folder of this user; remove it, or choose another target")
             try:
                 descriptor = os.open(path / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
             except FileNotFoundError:  # another process was done and removed the folder
@@ -226,7 +225,7 @@ class Manifest:
             for root, _, names in os.walk(self.data):
                 for name in names:
                     path = Path(root, name)
-                    if path.relative_to(self.data).as_posix() not in self.parts:
+                    if path.relative_to(self.data).as_posix().removesuffix(CERTIFICATE_SUFFIX) not in self.parts:
                         path.unlink()
         for part in self.parts.values():
             try:

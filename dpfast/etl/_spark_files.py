@@ -17,10 +17,11 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
-from dpfast import errors
+import dpfast.errors
 from dpfast._sources.source import combined_digest
+from dpfast._spending import Pay
 from dpfast.errors import ArgumentError, DpfastError, FileError
-from dpfast.etl._job import Job
+from dpfast.etl._job import Job, plan_of_files
 from dpfast.etl._manifest import Manifest, Part
 from dpfast.etl._spark_parts import LAYOUT, Digested, DigestFiles, NameJob, Piece, Ready, WriteParts
 from dpfast.etl._spark_tasks import Recipe
@@ -30,7 +31,7 @@ from dpfast.etl.parquet import group_rows
 from dpfast.etl.plan import FilePlan
 from dpfast.etl.sources import Source, SourceFile
 
-__all__ = ["ClusterJob", "pieces_of"]
+__all__ = ["ClusterJob", "check_source", "pieces_of", "translated"]
 
 # Row groups of the target that a part has at most: about a quarter of a gigabyte of memory, some seconds of work.
 PIECE_GROUPS: Final = 8
@@ -53,7 +54,7 @@ class ClusterJob(Job):
         self.source = source
         self.plan = plan
         self.layout = LAYOUT
-        self.file_plan = self.plan_of_files()
+        self.file_plan = plan_of_files(plan, source)
         self._spark = spark
         self._recipe = recipe
         self._files = list(source.files)
@@ -69,6 +70,9 @@ class ClusterJob(Job):
     def randomness(self) -> str:
         """That of the stream, which is not here."""
         return "keyed"
+
+    def charge(self, pay: Pay, spend: bytes | None = None) -> None:
+        """No ledger is charged from here: what names a charge is secret, and the key is elsewhere."""
 
     def _digests(self) -> list[Digested]:
         n = len(self._files)
@@ -88,9 +92,7 @@ class ClusterJob(Job):
         ready = manifest.folder / f"ready-{self.maker[:16]}-{self.digest.hex()[:16]}"
         _make_alone(ready)
         done = {one.place: one for one in _complete(ready)}
-        todo = [
-            place for place, piece in enumerate(self._pieces) if piece.name not in manifest.parts and place not in done
-        ]
+        todo = [place for place, piece in enumerate(self._pieces) if piece.name not in manifest.parts and place not in done]
         if todo:
             task = WriteParts(
                 self._recipe,
@@ -174,7 +176,7 @@ def translated() -> Iterator[None]:
         raise
     except Exception as error:
         for name, text in reversed(_ERROR.findall(str(error))):
-            kind = getattr(errors, name, None)
+            kind = getattr(dpfast.errors, name, None)
             if isinstance(kind, type) and issubclass(kind, DpfastError):
                 raise kind(text) from None
         raise
@@ -184,6 +186,8 @@ def check_source(source: Source) -> None:
     """Refuse what executors cannot read, or not in pieces."""
     for file in source.files:
         if file.format != "parquet":
-            raise ArgumentError(f"the source is {file.format.upper()}; on a cluster it has to be Parquet, which can be read in pieces")
+            raise ArgumentError(
+                f"the source is {file.format.upper()}; on a cluster it has to be Parquet, which can be read in pieces"
+            )
         if file.place.filesystem is not None:
             raise ArgumentError("source is an address; give a path at which every executor finds it, of a file system they share")

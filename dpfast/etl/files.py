@@ -11,31 +11,29 @@ from __future__ import annotations
 import os
 import time
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Literal
 
-from dpfast._parquet import ParquetSource
 from dpfast._policy_base import table_payment
+from dpfast._sources.names import file_format
+from dpfast._sources.places import Place, locate
 from dpfast._spending import Charges, Pay
 from dpfast._threads import check_threads
 from dpfast.certificates import read_certificate
-from dpfast.errors import ArgumentError, ArgumentTypeError, DpfastError, FileError
+from dpfast.errors import ArgumentError, ArgumentTypeError, DpfastError
 from dpfast.etl._job import Job
-from dpfast.etl._local import open_source, open_target
 from dpfast.etl._log import log
-from dpfast.etl.folders import sanitise_folder
-from dpfast.etl.jobs import AtomicFile, Background
-from dpfast.etl.parquet import FilePlan
+from dpfast.etl.folders import check_apart, sanitise_folder
+from dpfast.etl.formats import certificate_beside, certificate_text, open_target, target_format
+from dpfast.etl.jobs import Background, writing
+from dpfast.etl.plan import FilePlan
 from dpfast.etl.progress import Progress, check_progress, showing
+from dpfast.etl.remote import new_file
 from dpfast.etl.report import Report, stated_privacy
+from dpfast.etl.sources import open_source
 from dpfast.policy import Policy
 from dpfast.randomness import Stream
 
 __all__ = ["Report", "sanitise_file"]
-
-# Names that promise a format which this version does not write or read.
-OTHER_FORMATS = frozenset(".csv .tsv .txt .arrow .ipc .feather .json .jsonl .ndjson .orc .avro .xlsx .gz .zip .zst".split())
-FILE_SUFFIXES = frozenset([".parquet", ".parq", ".pq"])
 
 
 def sanitise_file(
@@ -143,68 +141,73 @@ def sanitise_file(
         raise ArgumentTypeError("policy must be a Policy; Policy.load(path) reads one from a file")
     pay = table_payment(policy, ledger)
     check_threads(threads)
-    _check_path(source, "source")
-    _check_path(target, "target")
+    where = locate(target, "target")
     check_progress(progress)
     stream = _stream(key, context, ids, rng)
-    found = open_source(source)
-    plan = FilePlan.of(policy, found.schema, ids)
-    each = found.is_folder and not _is_file(target)
-    job = Job(found, plan, stream, threads, "each" if each else "one")
-    log.info("planned: %s into %s", "a folder" if found.is_folder else "a file", "a folder" if each else "a file")
+    origin = open_source(source)
+    plan = FilePlan.of(policy, origin.schema, ids)
+    each = origin.is_folder and not _is_file(where)
+    job = Job(origin, plan, stream, threads, "each" if each else "one")
+    log.info("planned: %s into %s", "a folder" if origin.is_folder else "a file", "a folder" if each else "a file")
     if each:
-        return sanitise_folder(job, target, pay, progress, overwrite=overwrite, resume=resume)
-    return _sanitise_into_one(job, target, pay, progress, overwrite, started)
+        return sanitise_folder(job, where, pay, progress, overwrite=overwrite, resume=resume)
+    return _sanitise_into_one(job, where, pay, progress, overwrite, started)
 
 
 def _sanitise_into_one(
-    job: Job,
-    target: str | os.PathLike[str],
-    pay: Pay,
-    progress: Progress | Literal[False] | None,
-    overwrite: bool,
-    started: float,
+    job: Job, where: Place, pay: Pay, progress: Progress | Literal[False] | None, overwrite: bool, started: float
 ) -> Report:
     """All rows of the source, file after file, into one file."""
-    if (root := job.source.root) is not None and root in Path(os.path.realpath(target)).parents:
-        raise FileError(f"the target {os.fspath(target)!r} lies in the source; choose a place apart")
-    if not overwrite and job.is_keyed and (report := _finished(job, target, started)) is not None:
+    check_apart(job, where)
+    written_as = target_format(where.name)
+    if not overwrite and job.is_keyed and (report := _finished(job, where, started)) is not None:
         log.info("finished before: nothing was drawn")
         return report
-    place = AtomicFile(target, sources=[file.path for file in job.source.files], overwrite=overwrite)
+    beside = certificate_beside(written_as, where.name)
+    sources = [file.place for file in job.source.files]
     rows = 0
     with ExitStack() as stack:
-        sink = stack.enter_context(place)
-        writer = stack.enter_context(open_target("parquet", sink, job.plan, job.certificate))
+        # A certificate that a stopped job left is replaced: without a target it certifies nothing.
+        place, paper = (
+            None if one is None else stack.enter_context(new_file(one, sources=sources, overwrite=replaces))
+            for one, replaces in ((where, overwrite), (where.sibling(beside) if beside else None, True))
+        )
+        assert place is not None
+        writer = stack.enter_context(open_target(written_as, place.file, job.plan, job.certificate))
         job.charge(pay)
-        advance = stack.enter_context(showing(progress, job.total))
+        advance = stack.enter_context(showing(progress, job.source.rows))
         for file in job.source.files:
             rows += job.run(file, writer, lambda done, before=rows: advance(before + done))  # type: ignore[misc]
         writer.finish(Background(None))
+        if paper is not None:
+            with writing():
+                paper.file.write(certificate_text(job.certificate).encode())
+            paper.commit()
         place.commit()
     log.info("finished: a file")
     return Report(rows, 1, time.monotonic() - started, stated_privacy(job.certificate), job.certificate)
 
 
-def _finished(job: Job, target: str | os.PathLike[str], started: float) -> Report | None:
+def _finished(job: Job, where: Place, started: float) -> Report | None:
     """Return the report of a target that this very job has made; None for any other, or none."""
-    if not os.path.isfile(target):
+    if where.kind() != "file":
         return None
     try:
-        with ParquetSource(target) as file:
-            certificate = read_certificate(file)
-            rows = file.rows
+        made = open_source((where.filesystem, where.path) if where.filesystem else where.path)
+        certificate = read_certificate(made)
+        if certificate.get("job") != job.name:
+            return None
+        rows = made.rows
+        if rows is None:
+            rows = sum(batch.num_rows for batch in made.batches(made.schema.names[:1]))
+        return Report(rows, 1, time.monotonic() - started, stated_privacy(certificate), certificate)
     except DpfastError:
         return None
-    if certificate.get("job") != job.name:
-        return None
-    return Report(rows, 1, time.monotonic() - started, stated_privacy(certificate), certificate)
 
 
-def _is_file(target: str | os.PathLike[str]) -> bool:
+def _is_file(where: Place) -> bool:
     """Whether a target for a folder is named like a file."""
-    text = os.fspath(target)
-    return not text.endswith("/") and Path(text).suffix.lower() in FILE_SUFFIXES and not os.path.isdir(text)
+    return not where.path.endswith("/") and file_format(where.name) is not None and where.kind() != "folder"
 
 
 def _stream(key: bytes | str | os.PathLike[str] | None, context: str | None, ids: object, rng: Stream | None) -> Stream:
@@ -221,15 +224,3 @@ def _stream(key: bytes | str | os.PathLike[str] | None, context: str | None, ids
     if ids is not None and stream.kind == "fresh":
         raise ArgumentError("ids= makes noise permanent and so needs key= and context=")
     return stream
-
-
-def _check_path(path: object, role: str) -> None:
-    text = os.fspath(path) if isinstance(path, str | os.PathLike) else None
-    if not isinstance(text, str):
-        raise ArgumentTypeError(f"{role} must be a path: text or a pathlib.Path")
-    suffix = Path(text).suffix.lower()
-    if "\0" in text:
-        raise ArgumentError(f"{role} is not a path: it holds a null character")
-    if "://" in text or suffix in OTHER_FORMATS:
-        what = "n address" if "://" in text else f" {suffix} file"
-        raise ArgumentError(f"{role} is a{what}; this version reads and writes one local Parquet file")

@@ -9,22 +9,25 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from dpfast._sources.places import Place
 from dpfast._spending import Pay
 from dpfast.errors import CorruptDataError, FileError, IdError, OutsideDomainError
 from dpfast.etl._job import Job
-from dpfast.etl._local import SourceFile, open_target
 from dpfast.etl._log import log
 from dpfast.etl._manifest import Head, Manifest, Part, locked, partial_path
 from dpfast.etl._publish import is_exchanged, publish, put_back
+from dpfast.etl.formats import certificate_beside, certificate_text, open_target
 from dpfast.etl.jobs import AtomicFile, Background, flush_folder, writing
 from dpfast.etl.progress import Progress, showing
 from dpfast.etl.report import Report, stated_privacy
+from dpfast.etl.sources import SourceFile
 from dpfast.randomness import fresh_key
 
-__all__ = ["SUMMARY", "sanitise_folder"]
+__all__ = ["SUMMARY", "check_apart", "make_folders", "sanitise_folder"]
 
 SUMMARY: Final = "_dpfast.json"
 SUMMARY_FORMAT: Final = 1
@@ -32,17 +35,18 @@ SUMMARY_FORMAT: Final = 1
 
 def sanitise_folder(
     job: Job,
-    target: str | os.PathLike[str],
+    where: Place,
     pay: Pay,
     progress: Progress | Literal[False] | None,
     *,
     overwrite: bool,
     resume: bool,
+    write_parts: Callable[[Manifest], None] | None = None,
 ) -> Report:
-    """Run a job whose target is a folder; see `dpfast.sanitise_file`."""
+    """Run a job whose target is a folder; see `dpfast.sanitise_file`. Parts are written here unless `write_parts` has them made."""
     started = time.monotonic()
-    place = Path(os.path.realpath(target))
-    _check_place(job, place, target, overwrite)
+    place = Path(os.path.realpath(where.path))
+    _check_place(job, where, place, overwrite)
     hidden = partial_path(place)
     if _exists(place) and not overwrite and not hidden.exists():
         return _finished(job, place, started)
@@ -61,7 +65,10 @@ def sanitise_folder(
         assert manifest.head is not None
         job.charge(pay, bytes.fromhex(manifest.head.spend) or None)
         try:
-            _write_parts(job, manifest, progress)
+            if write_parts is None:
+                _write_parts(job, manifest, progress)
+            else:
+                write_parts(manifest)
         except (OutsideDomainError, IdError, CorruptDataError):
             manifest.clear()  # the same job would fail again
             raise
@@ -77,7 +84,7 @@ def sanitise_folder(
 
 def _take_up(job: Job, manifest: Manifest) -> None:
     """Go on with the job that the hidden folder holds if it is this one, or begin it."""
-    head = Head(job.maker, job.digest.hex(), job.stream.kind, "" if job.is_keyed else fresh_key().hex())
+    head = Head(job.maker, job.digest.hex(), job.randomness, "" if job.is_keyed else fresh_key().hex())
     found = manifest.head
     # Noise of a seed comes from one stream over all files. It protects nobody, so nothing is lost by drawing it again.
     if found is None or (head.randomness == found.randomness == "insecure"):
@@ -99,13 +106,13 @@ def _take_up(job: Job, manifest: Manifest) -> None:
 
 def _write_parts(job: Job, manifest: Manifest, progress: Progress | Literal[False] | None) -> None:
     before = 0
-    with showing(progress, job.total) as advance:
+    with showing(progress, job.source.rows) as advance:
         for file in job.source.files:
             if file.name in manifest.parts:
                 before += manifest.parts[file.name].rows
                 advance(before)
                 continue
-            _make_folders(manifest.data, file.name)
+            make_folders(manifest.data, file.name)
             part = _write_part(job, file, manifest.data, lambda done, before=before: advance(before + done))
             manifest.commit(part)
             log.info("committed: %s", file.name)
@@ -114,15 +121,17 @@ def _write_parts(job: Job, manifest: Manifest, progress: Progress | Literal[Fals
 
 def _write_part(job: Job, file: SourceFile, data: Path, advance: Any) -> Part:
     path = data / file.name
+    if beside := certificate_beside(file.written_as, path.name):
+        _write(path.with_name(beside), certificate_text(job.certificate))
     place = AtomicFile(path, sources=[], overwrite=True)
-    with place as sink, open_target(file.format, sink, job.plan, job.certificate) as writer:
+    with place as sink, open_target(file.written_as, sink, job.file_plan, job.certificate) as writer:
         rows = job.run(file, writer, advance)
         writer.finish(Background(None))
         place.commit()
     return Part(file.name, rows, path.stat().st_size)
 
 
-def _make_folders(data: Path, name: str) -> None:
+def make_folders(data: Path, name: str) -> None:
     """Make the folders of a part, each flushed into the one above it."""
     path = data
     for step in name.split("/")[:-1]:
@@ -142,10 +151,14 @@ def _write_summary(path: Path, report: Report, name: str | None) -> None:
         "certificate": report.certificate,
         "digest": report.digest,
     }
+    _write(path, json.dumps(document, indent=1, sort_keys=True) + "\n")
+
+
+def _write(path: Path, text: str) -> None:
     place = AtomicFile(path, sources=[], overwrite=True)
     with place as sink:
         with writing():
-            sink.write((json.dumps(document, indent=1, sort_keys=True) + "\n").encode())
+            sink.write(text.encode())
         place.commit()
 
 
@@ -161,12 +174,23 @@ def _exists(place: Path) -> bool:
     return os.path.lexists(place)
 
 
-def _check_place(job: Job, place: Path, target: object, overwrite: bool) -> None:
-    """Refuse a target that lies in the source or the source in it, that is no folder, or that dpfast did not make."""
-    shown = repr(os.fspath(target))  # type: ignore[call-overload]
-    root = job.source.root
-    if root is not None and (root == place or root in place.parents or place in root.parents):
-        raise FileError(f"the target {shown} lies in the source, or the source in it; choose a place apart")
+def check_apart(job: Job, where: Place) -> None:
+    """Refuse a target that lies in a folder that is the source, or the source in it."""
+    first = job.source.files[0]
+    if not job.source.is_folder or first.place.filesystem is not None or where.filesystem is not None:
+        return
+    root = Path(os.path.realpath(first.place.path.removesuffix(first.name) or "."))
+    place = Path(os.path.realpath(where.path))
+    if root == place or root in place.parents or place in root.parents:
+        raise FileError(f"the target {where.path!r} lies in the source, or the source in it; choose a place apart")
+
+
+def _check_place(job: Job, where: Place, place: Path, overwrite: bool) -> None:
+    """Refuse a target that is not apart from the source, that is no folder, or that dpfast did not make."""
+    shown = repr(where.path)
+    if where.filesystem is not None:
+        raise FileError(f"the target {shown} is not on this machine; a folder is written to a local disc")
+    check_apart(job, where)
     if _exists(place) and not place.is_dir():
         raise FileError(f"the target {shown} is a file, and the source is a folder: name a folder")
     # What is replaced is deleted: no folder of anything else goes that way.

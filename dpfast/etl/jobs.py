@@ -10,7 +10,6 @@ see; it holds sanitised values only.
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
 import stat
 import tempfile
@@ -21,14 +20,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, NoReturn, TypeVar
 
+from dpfast._sources.places import Place
+from dpfast._sources.source import combined_digest
 from dpfast.errors import FileError
 
 __all__ = ["AtomicFile", "Background", "background", "flush_folder", "read_ahead", "source_digest", "writing"]
 
 T = TypeVar("T")
 
-_SOURCE_PERSON = b"dpfast/source/1"
-_DIGEST_BYTES = 32
 # Whole pages pass through; only the small writes of headers are gathered.
 WRITE_BUFFER_BYTES = 1 << 16
 _END: Any = object()
@@ -65,7 +64,7 @@ class AtomicFile:
         self._temporary: Path | None = None
         self._file: BinaryIO | None = None
         if os.path.isdir(self._target):
-            raise FileError(f"the target {self._shown} is a folder; this version writes one Parquet file")
+            raise FileError(f"the target {self._shown} is a folder; name a file")
         # A device or a pipe is no file to be replaced: the rename would put a file in its place.
         if os.path.exists(self._target) and not os.path.isfile(self._target):
             raise FileError(f"the target {self._shown} is a device or a pipe; name a file")
@@ -176,20 +175,7 @@ def source_digest(files: Iterable[tuple[str, Path]]) -> bytes:
     FileError
         If a file cannot be read.
     """
-    digest = hashlib.blake2b(digest_size=_DIGEST_BYTES, person=_SOURCE_PERSON)
-    for name, path in sorted(files):
-        for field in (name.encode(), _file_digest(path)):
-            digest.update(len(field).to_bytes(8, "little"))
-            digest.update(field)
-    return digest.digest()
-
-
-def _file_digest(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=_DIGEST_BYTES)).digest()
-    except OSError as error:
-        raise FileError(f"cannot read the source {str(path)!r}: {error.strerror}") from None
+    return combined_digest((name, Place(os.fspath(path)).digest()) for name, path in files)
 
 
 def flush_folder(path: Path) -> None:

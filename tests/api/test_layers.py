@@ -23,6 +23,7 @@ LAYERS = [
         "_frames_duckdb",
         "_frames_spark",
         "_parquet",
+        "_sources",
         "_schema",
         "columns",
         "ids",

@@ -1,0 +1,124 @@
+"""Reading CSV files: every cell is text, or null where an unquoted field is empty.
+
+The first record names the columns. Fields may be quoted and may then hold commas, quotes (doubled) and line ends; lines end
+with LF, CR LF or CR; UTF-8, with or without a byte order mark. An empty line is no record, but in a file of one column, where
+it is a null. No other text stands for null: ``NA`` is text. A file may be compressed with gzip or zstd.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Collection, Iterator
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from dpfast._sources.places import Place, check_identity, decoding, reading
+from dpfast._sources.written import as_written
+from dpfast.errors import CorruptDataError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["CERTIFICATE_SUFFIX", "CsvSource"]
+
+# Beside NAME.csv its certificate stands in NAME.csv.dpfast.json: a table of text has no other room for it.
+CERTIFICATE_SUFFIX: Final = ".dpfast.json"
+# A record must fit into a block; several blocks are in memory at a time.
+BLOCK_BYTES = 4 << 20
+HEADER_BYTES_MAX: Final = 1 << 20
+CODECS: Final = {"csv.gz": "gzip", "csv.zst": "zstd"}
+
+# Constant: what a broken file makes a reader say may quote its cells.
+CORRUPT = (
+    "the source is not a CSV file that can be read: its first record must name the columns, each record have as many fields, no "
+    "record be longer than 4 MiB, the text be valid UTF-8, and a compressed file be whole"
+)
+
+
+class CsvSource:
+    """One CSV file; see `ParquetSource` for what its methods promise. The number of rows is not known before they are read."""
+
+    def __init__(self, place: Place, kind: str = "csv") -> None:
+        self.place = place
+        self.rows: int | None = None
+        self._codec = CODECS.get(kind)
+        self._identity = place.identity()
+        self._names = self._header()
+        self.schema: pa.Schema = _schema(self._names)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+        return None
+
+    @property
+    def metadata(self) -> dict[bytes, bytes]:
+        """The certificate that stands beside the file, if one does."""
+        beside = self.place.sibling(self.place.name + CERTIFICATE_SUFFIX)
+        if beside.kind() != "file":
+            return {}
+        with beside.open() as file, reading(beside):
+            return {b"dpfast": file.read()}
+
+    def batches(
+        self, names: Collection[str], *, dictionaries: Collection[str] = (), repetitive: Collection[str] = ()
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield the rows in order, a block at a time; `dictionaries` as such."""
+        import pyarrow as pa
+        import pyarrow.csv as pacsv
+
+        wanted = set(names)
+        types = {name: pa.dictionary(pa.int32(), pa.string()) if name in dictionaries else pa.string() for name in self._names}
+        options: dict[str, Any] = {
+            "read_options": pacsv.ReadOptions(block_size=BLOCK_BYTES, use_threads=False),
+            # in a file of one column an empty line is a record
+            "parse_options": pacsv.ParseOptions(newlines_in_values=True, ignore_empty_lines=len(self._names) > 1),
+            "convert_options": pacsv.ConvertOptions(
+                column_types=types,
+                include_columns=[name for name in self._names if name in wanted],
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=False,
+                null_values=[""],
+            ),
+        }
+        with decoding(self.place, CORRUPT), self._stream() as stream:
+            if self._is_header_only:
+                return
+            with pacsv.open_csv(stream, **options) as reader:
+                if reader.schema.names != options["convert_options"].include_columns:
+                    raise CorruptDataError(CORRUPT)
+                yield from reader
+
+    def check_unchanged(self) -> None:
+        """Raise `FileError` if the file is no longer the one that was opened, or was written to."""
+        check_identity(self.place, self._identity)
+
+    def _stream(self) -> Any:
+        import pyarrow as pa
+
+        file = self.place.open()
+        return file if self._codec is None else pa.CompressedInputStream(file, self._codec)
+
+    def _header(self) -> list[str]:
+        """Read the first record, and whether there is nothing but it."""
+        with decoding(self.place, CORRUPT), self._stream() as stream:
+            start = stream.read(HEADER_BYTES_MAX).removeprefix(b"\xef\xbb\xbf")
+        # a character may be cut at the end, far behind the header
+        lines = io.StringIO(start.decode("utf-8", errors="replace"), newline="")
+        try:
+            names = next((record for record in csv.reader(lines, strict=True) if record), [])
+        except csv.Error:
+            raise CorruptDataError(CORRUPT) from None
+        if not names or any("\ufffd" in name for name in names):
+            raise CorruptDataError(CORRUPT)
+        rest = lines.read()
+        self._is_header_only = len(start) < HEADER_BYTES_MAX and not (rest.strip("\r\n") if len(names) > 1 else rest)
+        return names
+
+
+def _schema(names: list[str]) -> pa.Schema:
+    import pyarrow as pa
+
+    return pa.schema([as_written(pa.field(name, pa.string())) for name in names])

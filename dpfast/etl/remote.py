@@ -1,0 +1,142 @@
+"""A target wherever it is: on this machine by `AtomicFile`, elsewhere by the file system's own rules.
+
+Object stores have no renames that cost nothing. What goes there grows in a nameless file of this machine and is sent when it
+is complete: the object appears when its last byte is there, and a job that fails before leaves nothing, not even a part.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO, Protocol, Self
+
+from dpfast._sources.places import Place
+from dpfast.errors import FileError
+from dpfast.etl.jobs import AtomicFile, writing
+
+__all__ = ["NewFile", "RemoteFile", "new_file"]
+
+_COPY_BYTES = 1 << 20
+
+
+class NewFile(Protocol):
+    """A file that appears under its name when it is committed; a context manager that gives itself."""
+
+    @property
+    def file(self) -> BinaryIO:
+        """Where the bytes go."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None: ...
+
+    def commit(self) -> None:
+        """Put the file in place."""
+
+
+def new_file(place: Place, *, sources: Iterable[Place], overwrite: bool) -> NewFile:
+    """Return a file to be written.
+
+    Parameters
+    ----------
+    place : Place
+    sources : iterable of Place
+        Files that must not be the target.
+    overwrite : bool
+        Whether an existing file may be replaced.
+
+    Raises
+    ------
+    FileError
+        If the target is a source, exists, or is a folder; before anything is written.
+    """
+    if place.filesystem is None:
+        return _LocalFile(place.path, [Path(one.path) for one in sources if one.filesystem is None], overwrite)
+    return RemoteFile(place, sources=sources, overwrite=overwrite)
+
+
+class _LocalFile:
+    def __init__(self, path: str, sources: list[Path], overwrite: bool) -> None:
+        self._atomic = AtomicFile(path, sources=sources, overwrite=overwrite)
+        self._file: BinaryIO | None = None
+
+    @property
+    def file(self) -> BinaryIO:
+        assert self._file is not None
+        return self._file
+
+    def __enter__(self) -> Self:
+        self._file = self._atomic.__enter__()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+        self._atomic.__exit__(kind, error, traceback)
+
+    def commit(self) -> None:
+        self._atomic.commit()
+
+
+class RemoteFile:
+    """A file on a file system of pyarrow or fsspec; see `new_file`."""
+
+    def __init__(self, place: Place, *, sources: Iterable[Place], overwrite: bool) -> None:
+        self._place = place
+        self._overwrite = overwrite
+        self._spool: Any = None
+        for source in sources:
+            if source.filesystem is not None and source.filesystem.equals(place.filesystem) and source.path == place.path:
+                raise FileError("the target is the source; nothing is sanitised in place")
+        self._refuse()
+
+    @property
+    def file(self) -> BinaryIO:
+        return self._spool  # type: ignore[no-any-return]
+
+    def __enter__(self) -> Self:
+        with writing():
+            self._spool = tempfile.TemporaryFile(prefix=".dpfast-")
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+        with suppress(OSError):
+            self._spool.close()
+
+    def commit(self) -> None:
+        """Send the file; where that fails midway, take away what came of it."""
+        self._refuse()
+        filesystem, path = self._place.filesystem, self._place.path
+        assert filesystem is not None
+        begun = False
+        try:
+            with writing():
+                size = self._spool.tell()
+                self._spool.seek(0)
+                with filesystem.open_output_stream(path) as out:
+                    begun = True
+                    while chunk := self._spool.read(_COPY_BYTES):
+                        out.write(chunk)
+                arrived = filesystem.get_file_info(path).size
+        except BaseException:
+            if begun:
+                self._remove()
+            raise
+        if arrived != size:
+            self._remove()
+            raise FileError(f"cannot write the target {path!r}: it did not arrive whole")
+
+    def _remove(self) -> None:
+        assert self._place.filesystem is not None
+        with suppress(Exception):
+            self._place.filesystem.delete_file(self._place.path)
+
+    def _refuse(self) -> None:
+        kind = self._place.kind()
+        if kind == "folder":
+            raise FileError(f"the target {self._place.path!r} is a folder; name a file")
+        if kind == "file" and not self._overwrite:
+            raise FileError(f"the target {self._place.path!r} exists; overwrite it on purpose or choose another name")

@@ -1,8 +1,8 @@
 """A job of files on a cluster: Spark says who works on what and when; the parts are read and written as on one machine.
 
-The driver plans and commits, executors read the source and write. What is common with a job on one machine is its code: the hidden
-folder beside the target, its manifest, the publication by one rename (`dpfast.etl.folders`). Attempts of parts grow in a folder
-``ready-…`` within the hidden one. The driver takes one complete attempt of each part into the target; those of a run that was
+The driver plans and commits, executors read the source and write. What is common with a job on one machine is its code: the
+hidden folder beside the target, its manifest, the publication by one rename (`dpfast.etl.folders`). Attempts of parts grow in a
+folder ``ready-…`` within the hidden one. The driver takes one complete attempt of each part into the target; those of a run that was
 stopped are found there by the next one. An attempt that ends later than the job finds its folder gone.
 """
 

@@ -13,9 +13,9 @@ import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
-from dpfast._parquet import CHANGED
+from dpfast._sources.places import CHANGED
 from dpfast.errors import FileError
 from dpfast.etl._job import Job
 from dpfast.etl._spark_tasks import Recipe
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LAYOUT", "DigestFiles", "Digested", "NameJob", "Piece", "Ready", "WriteParts"]
 
-LAYOUT = "pieces"
+LAYOUT: Final = "pieces"
 
 
 class Digested(NamedTuple):

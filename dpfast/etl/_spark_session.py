@@ -62,8 +62,8 @@ def noise_of(spark: Any, key: object, context: object) -> Noise:
         raw = resolve_key(bytes(key))
         if _is_remote(spark) or _setting(spark, ENCRYPTION).lower() != "true":
             raise ArgumentError(
-                "key is given as bytes, which Spark would store and send in clear text; give the path of a key file or 'env:NAME', "
-                f"which are looked up on the executors, or set {ENCRYPTION} when the session is made"
+                "key is given as bytes, which Spark would store and send in clear text; give the path of a key file or "
+                f"'env:NAME', which are looked up on the executors, or set {ENCRYPTION} when the session is made"
             )
         return Noise(raw, context)
     if not isinstance(key, str | os.PathLike):

@@ -43,7 +43,7 @@ def sanitise_folder(
     resume: bool,
     write_parts: Callable[[Manifest], None] | None = None,
 ) -> Report:
-    """Run a job whose target is a folder; see `dpfast.sanitise_file`. Parts are written here unless `write_parts` has them made."""
+    """Run a job whose target is a folder; see `dpfast.sanitise_file`. Parts are made here unless `write_parts` has them made."""
     started = time.monotonic()
     place = Path(os.path.realpath(where.path))
     _check_place(job, where, place, overwrite)

@@ -34,9 +34,9 @@ __all__ = ["estimate", "sanitise", "sanitise_files"]
 
 _NO_IDS = (
     "ids= is needed: the rows of a DataFrame have no order, and Spark computes them again for every action, after a failure and "
-    "for slow tasks. Noise drawn anew would answer a row twice, and the answers together say more than was paid for. Name a column "
-    "that identifies a row and does not change: the noise is then a function of key, column and id. For files without ids use "
-    "sanitise_files"
+    "for slow tasks. Noise drawn anew would answer a row twice, and the answers together say more than was paid for. Name a "
+    "column that identifies a row and does not change: the noise is then a function of key, column and id. For files without "
+    "ids use sanitise_files"
 )
 
 

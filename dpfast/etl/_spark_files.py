@@ -2,8 +2,8 @@
 
 The driver plans and commits, executors read the source and write. What is common with a job on one machine is its code: the
 hidden folder beside the target, its manifest, the publication by one rename (`dpfast.etl.folders`). Attempts of parts grow in a
-folder ``ready-…`` within the hidden one. The driver takes one complete attempt of each part into the target; those of a run that was
-stopped are found there by the next one. An attempt that ends later than the job finds its folder gone.
+folder ``ready-…`` within the hidden one. The driver takes one complete attempt of each part into the target; those of a run that
+was stopped are found there by the next one. An attempt that ends later than the job finds its folder gone.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
+import re
 import shutil
 import signal
 from collections.abc import Callable, Iterator
@@ -162,7 +163,7 @@ def test_rows_are_those_of_one_machine(spark: Any, key_file: Path) -> None:
         released = on_spark.sanitise(df.repartition(partitions), rules, key=str(key_file), context="members", ids="member id")
         assert released.columns == [name for name in source.column_names if name != "note"]
         assert rows(released.toArrow()).equals(want)
-        assert rows(released.toArrow()).equals(want)  # another action
+    assert rows(released.toArrow()).equals(want)  # another action
     cached = released.cache()
     assert rows(cached.repartition(3).toArrow()).equals(want)
     cached.unpersist()
@@ -259,12 +260,13 @@ def test_a_task_that_failed_gives_the_same_rows_again(spark: Any, key_file: Path
 def test_estimates_are_those_of_one_machine(spark: Any) -> None:
     rules = policy()
     released = rules.sanitise(table(4000), rng=Stream.insecure(1))
+    pairs = [(row["plan"], row["member id"]) for row in released.slice(0, 3).to_pylist()]
     df = spark.createDataFrame(released.set_column(4, "age", pc.cast(released["age"], pa.string())))
     kinds: list[tuple[Any, dict[str, Any]]] = [
         ("carrier.code", {}),
         (["carrier.code", "stops"], {}),
         ("stops", {"by": "plan", "keys": ["q", "p"]}),
-        ("stops", {"by": ("plan", "member id"), "keys": [("p", "m1"), ("q", "m2"), ("p", "m3")]}),
+        ("stops", {"by": ("plan", "member id"), "keys": pairs}),
         ("stops", {"weights": "Plan", "method": "mle"}),
     ]
     for columns, options in kinds:
@@ -340,17 +342,20 @@ def test_attempts_that_die_leave_nothing(spark: Any, key_file: Path, tmp_path: P
         def sanitise(self, column: Any, **arguments: Any) -> Any:
             task = TaskContext.get()
             if task is not None and task.attemptNumber() == 0 and len(column) < 700:
+                open(f"{marks}/{task.partitionId()}", "w").close()
                 os.kill(os.getpid(), signal.SIGKILL)
             return super().sanitise(column, **arguments)
 
-    source, rules = written(tmp_path, n=1000), policy()
+    source, rules, marks = written(tmp_path, n=1000), policy(), tmp_path / "marks"
+    marks.mkdir()
     deadly = policy(**{"carrier.code": Deadly(["AA", "DL", "UA", "ü", None], epsilon=1.0)})
     assert deadly.digest == rules.digest
     arguments: dict[str, Any] = {"key": key_file, "context": "members"}
     on_spark.sanitise_files(spark, source, tmp_path / "out", deadly, **arguments)
     sanitise_file(source, tmp_path / "local", rules, **arguments, progress=False)
     assert without_certificates(files(tmp_path / "out")) == without_certificates(files(tmp_path / "local"))
-    assert sorted(os.listdir(tmp_path)) == ["local", "out", "source"]
+    assert sorted(os.listdir(tmp_path)) == ["local", "marks", "out", "source"]
+    assert sorted(os.listdir(marks)) == ["0", "1"]
     assert len(files(tmp_path / "out")) == 3
 
 
@@ -394,13 +399,32 @@ def test_a_source_that_changes_meanwhile_is_refused(
 
 def test_a_value_outside_its_domain_is_not_told(spark: Any, key_file: Path, tmp_path: Path) -> None:
     rules = Policy({"note": RandomisedResponse(["dull"], epsilon=1.0)}, unlisted="public")
-    released = on_spark.sanitise(spark.createDataFrame(table(50)), rules, key=key_file, context="c", ids="member id")
+    df = spark.createDataFrame(table(50)).coalesce(1)
+    released = on_spark.sanitise(df, rules, key=key_file, context="c", ids="member id")
     with pytest.raises(Exception, match="OutsideDomainError") as caught:
         released.collect()
     assert "secret" not in str(caught.value)
+    source = written(tmp_path) / "town=Bonn" / "two.parquet"
     with pytest.raises(OutsideDomainError, match="'note'"):
-        on_spark.sanitise_files(spark, written(tmp_path), tmp_path / "out", rules, key=key_file, context="c")
+        on_spark.sanitise_files(spark, source, tmp_path / "out", rules, key=key_file, context="c")
     assert os.listdir(tmp_path) == ["source"]
+
+
+def test_the_guide_is_true(spark: Any, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every block of Python in docs/spark.md, in their order."""
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"^```python\n(.*?)^```", (root / "docs" / "spark.md").read_text(), flags=re.DOTALL | re.MULTILINE)
+    people = pa.table({"name": ["n"] * 300, "id": range(300), "smoker": ["no", "yes", "no"] * 100})
+    os.mkdir("people")
+    pq.write_table(people, "people/1.parquet")
+    names: dict[str, Any] = {"spark": spark, "people": spark.createDataFrame(people)}
+    for block in blocks:
+        for name in ("people", "released"):  # Spark is in another folder
+            block = re.sub(rf'"({name}[^"]*)"', rf'"{tmp_path}/\1"', block)
+        exec(block.replace("env:DPFAST_KEY", f"env:{VARIABLE}"), names)
+    assert names["report"].rows == 300
+    assert names["estimate"].count.sum() == pytest.approx(300)
+    assert pq.read_table("released_frame.parquet").column_names == ["id", "smoker"]
 
 
 def test_the_key_is_nowhere(spark: Any, folder: Path, key_file: Path, capfd: pytest.CaptureFixture[str]) -> None:

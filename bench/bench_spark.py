@@ -2,8 +2,8 @@
 
     pytest bench/bench_spark.py -s
 
-`sanitise_files` is compared with `sanitise_file` on two threads, on the same file of three dictionary columns; `sanitise` with the
-same job whose function gives each batch back, both into Spark's sink that keeps nothing. The start of the session, and of the
+`sanitise_files` is compared with `sanitise_file` on two threads, on the same file of three dictionary columns; `sanitise` with
+the same job whose function gives each batch back, both into Spark's sink that keeps nothing. The start of the session, and of the
 Python of its workers, is not part of it. Answers are compared first.
 """
 

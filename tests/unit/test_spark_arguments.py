@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import pickle
 import sys
 from collections.abc import Iterator
@@ -27,13 +28,15 @@ from dpfast import (
     Policy,
     PolicyError,
     RandomisedResponse,
+    sanitise_file,
 )
 from dpfast._frames_spark import arrow_schema
 from dpfast._parquet import ParquetSource
+from dpfast._sources.source import combined_digest
 from dpfast.etl import _spark_files
 from dpfast.etl import spark as on_spark
 from dpfast.etl._spark_files import pieces_of, translated
-from dpfast.etl._spark_parts import Ready
+from dpfast.etl._spark_parts import Digested, DigestFiles, NameJob, Piece, Ready, WriteParts
 from dpfast.etl._spark_session import Noise, noise_of, spark_schema
 from dpfast.etl._spark_tasks import Recipe, SanitiseBatches
 from dpfast.etl.plan import FilePlan
@@ -283,3 +286,39 @@ def test_some_rows_of_a_file_are_those_rows(tmp_path: Path, only: range) -> None
         batches: Iterator[pa.RecordBatch] = file.batches(["n", "s"])
         assert pa.Table.from_batches(batches, table.schema).equals(table.slice(only.start, len(only)))
         assert file.rows == len(only)
+
+
+def numbers(*which: int) -> Iterator[pa.RecordBatch]:
+    """What `spark.range` hands to a task."""
+    return iter([pa.record_batch({"id": pa.array(which, pa.int64())})])
+
+
+@pytest.mark.parametrize("ids", [None, ("id",)])
+def test_tasks_give_the_file_of_one_machine(tmp_path: Path, ids: tuple[str, ...] | None) -> None:
+    key = bytes(range(32))
+    (tmp_path / "source").mkdir()
+    (tmp_path / "ready").mkdir()
+    source = source_of(tmp_path / "source", people=1000)
+    sent = recipe(key, ids=ids)
+    plan = FilePlan.of(POLICY, source.schema, ids)
+    [batch] = DigestFiles(list(source.files))(numbers(0))
+    [row] = batch.to_pylist()
+    assert combined_digest([("people.parquet", row["digest"])]) == source.digest()
+    known = [Digested(row["digest"], row["size"], row["modified"])]
+    [batch] = NameJob(sent, plan, source.digest())(numbers(0))
+    told = json.loads(batch.to_pylist()[0]["text"])
+    pieces = [Piece("a", 0, 0, 400), Piece("b", 0, 400, 1000)]
+    task = WriteParts(
+        sent, plan, list(source.files), known, source.digest(), told["certificate"], pieces, [1, 0], str(tmp_path / "ready")
+    )
+    found = [batch.to_pylist()[0] for batch in task(numbers(0, 1))]
+    assert [row["place"] for row in found] == [1, 0]
+    assert sorted(row["file"] for row in found) == sorted(path.name for path in (tmp_path / "ready").iterdir())
+    parts = [pq.read_table(tmp_path / "ready" / row["file"]) for row in reversed(found)]
+    sanitise_file(tmp_path / "source", tmp_path / "out", POLICY, key=key, context="c", ids=ids, progress=False)
+    assert pa.concat_tables(parts).equals(pq.read_table(tmp_path / "out" / "people.parquet"))
+    stale = [known[0]._replace(modified=0)]
+    task = WriteParts(sent, plan, list(source.files), stale, source.digest(), {}, pieces, [0], str(tmp_path / "ready"))
+    with pytest.raises(FileError, match="changed"):
+        list(task(numbers(0)))
+    assert len(list((tmp_path / "ready").iterdir())) == 2

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from dpfast import etl, histogram, reference
     from dpfast._config import show_config
     from dpfast.certificates import verify
+    from dpfast.change import estimate_change
     from dpfast.composition import compose, compose_bounds, composed_delta
     from dpfast.domain import Domain
     from dpfast.estimate import Estimate
@@ -59,6 +60,7 @@ _HOMES = {
     "compose": "dpfast.composition",
     "compose_bounds": "dpfast.composition",
     "composed_delta": "dpfast.composition",
+    "estimate_change": "dpfast.change",
     "optimal_response": "dpfast.optimal",
     "sanitise_file": "dpfast.etl.files",
     "show_config": "dpfast._config",
@@ -96,6 +98,7 @@ __all__ = [
     "compose",
     "compose_bounds",
     "composed_delta",
+    "estimate_change",
     "etl",
     "histogram",
     "optimal_response",

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["BATCH_ROWS", "ParquetSource"]
 
-BATCH_ROWS = 1 << 18  # as quick to decode as a million rows, at a quarter of the memory
+# That many places in a dictionary are a row group of many files: a target that has as many rows in its own takes them uncopied.
+BATCH_ROWS = 1 << 20
 # Of decoded values, by what the footer tells of a row group. Text is held in several places on its way to the target.
 BATCH_BYTES = 16 << 20
 BATCH_TEXT_BYTES = 8 << 20
@@ -29,6 +30,9 @@ SHARED_BEGINNINGS = "DELTA_BYTE_ARRAY"  # an encoding whose bytes are few howeve
 # Without a buffer the reader takes a whole compressed column chunk at once. With one, its memory still grows along a chunk of
 # pages below 16 KiB (columns of a few bits a row), to the size of that chunk and no further.
 READ_BUFFER_BYTES = 1 << 16
+# A page that fits into the buffer is read at once. All columns have one each, so wide files have small ones.
+READ_BUFFER_BYTES_MAX = 1 << 20
+READ_BUFFERS_BYTES = 8 << 20
 
 # Constant: what a broken file makes a reader say may quote its bytes.
 NOT_PARQUET = "the source is not a Parquet file, or it is truncated"
@@ -124,7 +128,7 @@ class ParquetSource:
                 metadata=self._footer,
                 read_dictionary=dictionaries,
                 pre_buffer=False,
-                buffer_size=READ_BUFFER_BYTES,
+                buffer_size=max(READ_BUFFER_BYTES, min(READ_BUFFER_BYTES_MAX, READ_BUFFERS_BYTES // max(len(chunks), 1))),
             )
             for group, size in enumerate(self._batch_sizes(chunks, dictionaries)):
                 start, stop = stop, stop + self._footer.row_group(group).num_rows

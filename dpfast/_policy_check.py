@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from dpfast._frames import TABLES, Frame, as_frame, open_stream, values_at
-from dpfast._parquet import BATCH_ROWS, ParquetSource
-from dpfast._policy_groups import Group
+from dpfast._parquet import BATCH_ROWS
+from dpfast._policy_groups import Group, read_as
 from dpfast._policy_plan import Planned, plan_frame
+from dpfast._sources.source import open_source
+from dpfast._sources.written import typed_batch, typed_schema
 from dpfast.errors import ArgumentTypeError
 from dpfast.stratified import Stratified
 
@@ -50,7 +52,7 @@ class Check:
 
 
 def check_source(policy: Planned, plan: Callable[[pa.Schema], object], source: Any) -> Check:
-    """Check a table or a Parquet file, once `plan` has accepted its schema; see `dpfast.Policy.check`."""
+    """Check a table or files, once `plan` has accepted its schema; see `dpfast.Policy.check`."""
     import pyarrow as pa
 
     groups = policy.groups
@@ -59,18 +61,23 @@ def check_source(policy: Planned, plan: Callable[[pa.Schema], object], source: A
         source = pa.Table.from_batches([source])
     if isinstance(source, pa.Table):
         plan(source.schema)
-        return _check_batches(groups, source.to_batches(BATCH_ROWS))
-    if isinstance(source, str | os.PathLike):
-        with ParquetSource(source) as file:
-            plan(file.schema)
-            return _check_batches(groups, file.batches(needed, dictionaries=[name for group in groups for name in group.names]))
+        return _check_batches(groups, ((batch, batch) for batch in source.to_batches(BATCH_ROWS)))
+    if isinstance(source, str | os.PathLike | tuple):
+        files = open_source(source)
+        domains = read_as(groups)
+        plan(typed_schema(files.schema, domains))
+        batches = files.batches(needed, dictionaries=[name for group in groups for name in group.names])
+        return _check_batches(groups, ((typed_batch(batch, files.schema, domains), batch) for batch in batches))
     if (frame := as_frame(source)) is not None:
         plan_frame(policy, frame)
-        return _check_batches(groups, [frame.load(needed)])
+        loaded = frame.load(needed)
+        return _check_batches(groups, [(loaded, loaded)])
     if (reader := open_stream(source)) is not None:
         plan(reader.schema)
-        return _check_batches(groups, reader)
-    raise ArgumentTypeError(f"source must be {TABLES}, or the path of a Parquet file; not {type(source).__name__}")
+        return _check_batches(groups, ((batch, batch) for batch in reader))
+    raise ArgumentTypeError(
+        f"source must be {TABLES}, or the path or address of Parquet, CSV or Arrow IPC files; not {type(source).__name__}"
+    )
 
 
 def is_total(group: Group) -> bool:
@@ -78,13 +85,13 @@ def is_total(group: Group) -> bool:
     return all(probe.is_handled for probe in _probes(group))
 
 
-def _check_batches(groups: Sequence[Group], batches: Iterable[pa.RecordBatch | Frame]) -> Check:
-    """Read batches of a table and gather the values outside the domains. Private."""
+def _check_batches(groups: Sequence[Group], batches: Iterable[tuple[pa.RecordBatch | Frame, pa.RecordBatch | Frame]]) -> Check:
+    """Read batches of a table, as their domains have them and as they are shown, and gather the values outside. Private."""
     probes = [probe for group in groups for probe in _probes(group)]
     start = 0
-    for batch in batches:
+    for batch, shown in batches:
         for probe in probes:
-            probe.read([batch.column(name) for name in probe.names], start)
+            probe.read([batch.column(name) for name in probe.names], [shown.column(name) for name in probe.names], start)
         start += batch.num_rows
     return Check(
         ok=all(probe.is_handled or not probe.found for probe in probes),
@@ -119,9 +126,9 @@ class _Probe:
         # The same domain, with a code of its own for whatever lies outside, also where other= would take that in.
         self.domain = domain.with_rule(unknown="randomise")
 
-    def read(self, columns: list[Any], start: int) -> None:
+    def read(self, columns: list[Any], shown: list[Any], start: int) -> None:
         outside = self.outside(columns)
-        values = [_python_values(column, outside) for column in columns]
+        values = [_python_values(column, outside) for column in shown]
         for row, *value in zip(outside.tolist(), *values, strict=True):
             # NaN equals nothing, itself included; all of them are one finding
             key = tuple("nan" if one != one else one for one in value)

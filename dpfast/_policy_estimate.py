@@ -10,7 +10,9 @@ from dpfast._estimate_core import Fit, Options, announce, fit
 from dpfast._figures import Grouped, figures
 from dpfast._frames import TABLES, Frame, as_frame, open_stream
 from dpfast._frames_spark import arrow_schema, counted_cells, is_spark
-from dpfast._parquet import BATCH_ROWS, ParquetSource
+from dpfast._parquet import BATCH_ROWS
+from dpfast._sources.source import open_source
+from dpfast._sources.written import typed_batch
 from dpfast._tally import Counter, Groups, check_weights
 from dpfast.crosstab import CrossTab, fit_crosstab
 from dpfast.errors import ArgumentTypeError, PolicyError
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["estimate_table"]
 
-_WRONG: Final = f"table must be {TABLES}; or an iterable of record batches, or the path of a Parquet file"
+_WRONG: Final = f"table must be {TABLES}; or an iterable of record batches, or the path or address of files"
 
 
 class Rules(Protocol):
@@ -56,8 +58,8 @@ def estimate_table(
     Parameters
     ----------
     table : table of any kind that `sanitise` takes, DataFrame of Spark, iterable of record batches, or path
-        What `sanitise` returned, or the Parquet file that it was written to. Spark counts on its cluster, in one job; the counts
-        come here.
+        What `sanitise` returned, or the files that it was written to, of any format that `sanitise_file` writes. Spark counts on
+        its cluster, in one job; the counts come here.
     columns : str, or list of str
         A sanitised column of the policy, or several for a cross-tabulation.
     by : str or tuple of str, optional
@@ -128,11 +130,12 @@ def estimate_table(
     if is_spark(table):
         _count_on_cluster(table, counter, wanted, domains, groups, weights)
     else:
-        for batch in _batches(table, (*wanted, *beside, *(() if weights is None else (weights,))), wanted):
+        answers = {name: domain.answers for name, domain in zip(wanted, domains, strict=True)}
+        for batch in _batches(table, (*wanted, *beside, *(() if weights is None else (weights,))), answers):
             counter.add(
                 [batch.column(name) for name in wanted],
                 by=[batch.column(name) for name in beside] or None,
-                weights=None if weights is None else check_weights(batch.column(weights)),
+                weights=None if weights is None else check_weights(_numbers(batch.column(weights))),
             )
     estimates: list[Estimate | CrossTab] = []
     fits: list[Fit] = []
@@ -175,14 +178,15 @@ def _count_on_cluster(
     counter.add(columns[: len(wanted)], by=columns[len(wanted) :] or None, weights=sums, squares=squares)
 
 
-def _batches(source: Any, names: tuple[str, ...], sanitised: tuple[str, ...]) -> Iterator[pa.RecordBatch | Frame]:
-    """Yield the rows of whatever holds a table."""
+def _batches(source: Any, names: tuple[str, ...], answers: Mapping[str, Domain]) -> Iterator[pa.RecordBatch | Frame]:
+    """Yield the rows of whatever holds a table; `answers` are the domains of the sanitised columns, as they come out."""
     import pyarrow as pa
 
-    if isinstance(source, str | os.PathLike):
-        with ParquetSource(source) as file:
-            _check_names(file.schema.names, names)
-            yield from file.batches(names, dictionaries=sanitised)
+    if isinstance(source, str | os.PathLike | tuple):
+        files = open_source(source)
+        _check_names(files.schema.names, names)
+        for batch in files.batches(names, dictionaries=list(answers)):
+            yield typed_batch(batch, files.schema, answers)
         return
     if (frame := as_frame(source)) is not None:
         _check_names(frame.names, names)
@@ -206,6 +210,18 @@ def _batches(source: Any, names: tuple[str, ...], sanitised: tuple[str, ...]) ->
             raise ArgumentTypeError(_WRONG)
         _check_names(batch.schema.names, names)
         yield batch
+
+
+def _numbers(column: Any) -> Any:
+    """Weights; those that a file of text holds are read as numbers."""
+    import pyarrow as pa
+
+    if isinstance(column, pa.Array) and column.type == pa.string():
+        try:
+            return column.cast(pa.float64())
+        except pa.ArrowInvalid:
+            raise ArgumentTypeError("weights must be a one-dimensional column of numbers") from None
+    return column
 
 
 def _check_names(present: list[Any], names: tuple[str, ...]) -> None:

@@ -34,7 +34,7 @@ from dpfast.randomness import STREAM_VERSION
 from dpfast.stratified import Stratified
 
 if TYPE_CHECKING:
-    from dpfast._sources.source import Reader, Source
+    from dpfast._sources.source import Described
 
 __all__ = ["read_certificate", "verify"]
 
@@ -130,7 +130,7 @@ def _check_given(mechanism: object, *, is_policy: bool) -> None:
         )
 
 
-def read_certificate(file: Reader | Source) -> dict[str, Any]:
+def read_certificate(file: Described) -> dict[str, Any]:
     """Return the certificate in the footer of a sanitised file; CertificateError where there is none."""
     text = file.metadata.get(b"dpfast")
     if text is None:

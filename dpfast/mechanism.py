@@ -87,7 +87,9 @@ class Mechanism(ABC):
         ids : ndarray, pyarrow array, Series, or tuple of them, shape (n_rows,), optional
             Public identifiers, unique within a table: noise becomes **permanent**, a function of key, context, column,
             mechanism, identifier and true value. Releasing unchanged rows again then costs nothing; each further distinct
-            value of an identifier costs epsilon again, and that it changed is visible. Needs a keyed stream.
+            value of an identifier costs epsilon again, and that it changed is visible. Answers that stay let a row be followed
+            from release to release, and the errors of differences are others: see ``docs/permanent_noise.md`` and
+            `estimate_change`. Needs a keyed stream.
         column_name : str, required with a keyed stream
             Keeps the noise of two columns apart.
         threads : int, optional

@@ -156,7 +156,8 @@ class Policy(Rules):
             Default: one fresh stream for the whole call.
         ids : str, tuple of str, or column, optional
             Makes noise permanent: identifiers of the rows, public and unique. A name stands for a public or dropped
-            column of `table`. Needs a keyed `rng`.
+            column of `table`. Unchanged rows cost nothing when they are released again; that a value changed is visible, and
+            rows can be followed (``docs/permanent_noise.md``). Needs a keyed `rng`.
         threads : int, optional
             The result does not depend on it.
         ledger : Ledger, optional
@@ -214,8 +215,9 @@ class Policy(Rules):
 
         Parameters
         ----------
-        source : table or path
-            A table of any kind that `sanitise` takes, or a Parquet file; a stream or file is read batch by batch.
+        source : table, path, address, or pair of a file system and a path
+            A table of any kind that `sanitise` takes, or files as for `dpfast.etl.sources.open_source`; a stream or files are
+            read batch by batch. Cells of CSV files are shown as they are written.
 
         Returns
         -------

@@ -26,12 +26,20 @@ from dpfast.errors import ArgumentError, FileError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Reader", "Source", "SourceFile", "combined_digest", "open_source"]
+__all__ = ["Described", "Reader", "Source", "SourceFile", "combined_digest", "open_source"]
 
 _SOURCE_PERSON = b"dpfast/source/1"
 
 
-class Reader(Protocol):
+class Described(Protocol):
+    """A file, open or not, or files that are one table."""
+
+    @property
+    def metadata(self) -> dict[bytes, bytes]:
+        """What the file says of itself: a certificate stands under ``dpfast``."""
+
+
+class Reader(Described, Protocol):
     """An open file of whatever format; a context manager."""
 
     @property
@@ -47,10 +55,6 @@ class Reader(Protocol):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None: ...
-
-    @property
-    def metadata(self) -> dict[bytes, bytes]:
-        """What the file says of itself: a certificate stands under ``dpfast``."""
 
     def batches(
         self, names: Collection[str], *, dictionaries: Collection[str] = (), repetitive: Collection[str] = ()

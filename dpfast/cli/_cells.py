@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from dpfast._parquet import ParquetSource
+    from dpfast._sources.source import Source
     from dpfast.mechanism import Mechanism
     from dpfast.policy import Group, Policy
 
@@ -42,19 +42,23 @@ def _parts(policy: Policy) -> Iterator[Part]:
             yield Part(f"{group.label} where {rule.by} is {shown}", group, mechanism, number)
 
 
-def cell_counts(policy: Policy, file: ParquetSource) -> dict[Part, NDArray[np.int64]]:
+def cell_counts(policy: Policy, file: Source) -> dict[Part, NDArray[np.int64]]:
+    """Count the categories of every sanitised column of a file, each of which must lie in its domain."""
     import numpy as np
 
+    from dpfast._policy_groups import read_as
+    from dpfast._sources.written import typed_batch
     from dpfast.sanitise import count_codes
 
-    """Count the categories of every sanitised column of a file, each of which must lie in its domain."""
     counts = {part: np.zeros(part.mechanism.domain.size, np.int64) for part in _parts(policy)}
     sanitised = [name for group in policy.groups for name in group.names]
     needed = dict.fromkeys([*sanitised, *(group.by for group in policy.groups if group.by is not None)])
     missing = [name for name in needed if name not in file.schema.names]
     if missing:
         raise PolicyError(f"the file has no column named {', '.join(map(repr, missing))}")
+    domains = {name: domain.answers if name in sanitised else domain for name, domain in read_as(policy.groups).items()}
     for batch in file.batches(needed, dictionaries=sanitised):
+        batch = typed_batch(batch, file.schema, domains)
         for part in counts:
             rows = _rows_of(part, batch)
             columns = tuple(rows.column(name) for name in part.group.names)

@@ -10,12 +10,7 @@ from typing import Any
 
 from dpfast._text import printable, share, table_lines
 
-__all__ = ["add_json", "add_policy", "print_json", "print_table", "printable", "share"]
-
-
-def add_policy(verb: argparse.ArgumentParser) -> None:
-    """Give a verb its ``--policy``."""
-    verb.add_argument("--policy", metavar="FILE", required=True, help="the policy, a TOML file")
+__all__ = ["add_json", "print_json", "print_table", "printable", "share"]
 
 
 def add_json(verb: argparse.ArgumentParser, text: str = "print JSON, which may be published with the data") -> None:

@@ -34,7 +34,7 @@ that might occur."""
 def add_verbs(verbs: Any) -> None:
     """Add the verb to the command."""
     verb = verbs.add_parser("domain", help="draft a domain file from private data", epilog=EXAMPLE)
-    verb.add_argument("file", metavar="FILE", help="a Parquet file")
+    verb.add_argument("file", metavar="FILE", help="a file, folder, pattern or address: Parquet, CSV or Arrow IPC")
     verb.add_argument("--column", metavar="NAME", required=True, help="the column")
     verb.add_argument("--output", metavar="PATH", help="write here (mode 0600) instead of printing; .json or one text a line")
     verb.set_defaults(run=_domain)
@@ -60,17 +60,17 @@ def _values(path: str, name: str) -> list[Any]:
     """Distinct values of a column, sorted: their order in the data is no one's business. Null, where it occurs, last."""
     import pyarrow.compute as pc
 
-    from dpfast._parquet import ParquetSource
+    from dpfast._sources.source import open_source
 
     found: set[Any] = set()
-    with ParquetSource(path) as file:
-        if name not in file.schema.names:
-            raise PolicyError(f"the file has no column named {name!r}")
-        _check_type(file.schema.field(name).type, name)
-        for batch in file.batches([name], dictionaries=[name]):
-            found.update(pc.unique(batch.column(name)).to_pylist())
-            if len(found) > VALUES_MAX:
-                raise ArgumentError(f"column {name!r} has more than {VALUES_MAX} values; it is no category")
+    file = open_source(path)
+    if name not in file.schema.names:
+        raise PolicyError(f"the file has no column named {name!r}")
+    _check_type(file.schema.field(name).type, name)
+    for batch in file.batches([name], dictionaries=[name]):
+        found.update(pc.unique(batch.column(name)).to_pylist())
+        if len(found) > VALUES_MAX:
+            raise ArgumentError(f"column {name!r} has more than {VALUES_MAX} values; it is no category")
     return [*sorted(value for value in found if value is not None), *([None] if None in found else [])]
 
 

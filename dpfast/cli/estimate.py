@@ -7,12 +7,13 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from dpfast.cli._cells import cell_counts
-from dpfast.cli._output import add_json, add_policy, print_json, print_table, printable, share
+from dpfast.cli._output import add_json, print_json, print_table, printable, share
+from dpfast.cli._policy import add_policy, read_policy
 from dpfast.errors import CorruptDataError, PolicyError
 
 if TYPE_CHECKING:
     from dpfast._figures import Figures
-    from dpfast._parquet import ParquetSource
+    from dpfast._sources.source import Source
     from dpfast.policy import Policy
 
 __all__ = ["add_verbs"]
@@ -29,7 +30,7 @@ column is estimated; several columns are cross-tabulated."""
 def add_verbs(verbs: Any) -> None:
     """Add the verb to the command."""
     verb = verbs.add_parser("estimate", help="estimate true shares from a sanitised file", epilog=EXAMPLE)
-    verb.add_argument("file", metavar="FILE", help="a sanitised Parquet file")
+    verb.add_argument("file", metavar="FILE", help="a sanitised file, folder, pattern or address: Parquet, CSV or Arrow IPC")
     add_policy(verb)
     verb.add_argument("--columns", metavar="A,B", help="one sanitised column, or several for a cross-tabulation")
     verb.add_argument("--by", metavar="COLUMN", help="a public column: one estimate for each of --keys")
@@ -52,10 +53,9 @@ def _confidence(text: str) -> float:
 
 
 def _estimate(options: argparse.Namespace) -> int:
-    from dpfast._parquet import ParquetSource
-    from dpfast.policy import Policy
+    from dpfast._sources.source import open_source
 
-    policy = Policy.load(options.policy)
+    policy = read_policy(options)
     how = {
         "method": options.method,
         "interval": options.interval,
@@ -63,12 +63,11 @@ def _estimate(options: argparse.Namespace) -> int:
         "confidence": options.confidence,
         "simultaneous": options.simultaneous,
     }
-    with ParquetSource(options.file) as file:
-        _check_certificate(policy, file)
-        if options.columns is None and options.by is None and options.keys is None and options.weights is None:
-            return _every_column(policy, file, how, as_json=options.json)
-        keys = _keys(options, file)
-        n_rows = file.rows
+    file = open_source(options.file)
+    _check_certificate(policy, file)
+    if options.columns is None and options.by is None and options.keys is None and options.weights is None:
+        return _every_column(policy, file, how, as_json=options.json)
+    keys = _keys(options, file)
     names = options.columns.split(",") if options.columns else list(policy.mechanisms)
     if options.columns is None and len(names) > 1:
         raise PolicyError("--by, --keys and --weights need --columns: name one column, or several for a cross-tabulation")
@@ -76,7 +75,7 @@ def _estimate(options: argparse.Namespace) -> int:
     found = policy.estimate(options.file, wanted, by=options.by, keys=keys, weights=options.weights, **how)
     if options.json:
         rows = found.to_arrow().to_pylist()
-        print_json({"rows": n_rows, "confidence": options.confidence, "columns": names, "by": options.by, "estimates": rows})
+        print_json({"rows": _rows(file), "confidence": options.confidence, "columns": names, "by": options.by, "estimates": rows})
         return 0
     groups = [(None, found)] if keys is None else list(found.items())
     for number, (key, estimate) in enumerate(groups):
@@ -106,7 +105,7 @@ def _print_figures(names: list[str], estimate: Figures) -> None:
     )
 
 
-def _keys(options: argparse.Namespace, file: ParquetSource) -> list[Any] | None:
+def _keys(options: argparse.Namespace, file: Source) -> list[Any] | None:
     """The keys as values of the type of their column: text on a command line may stand for an integer."""
     import pyarrow.types as t
 
@@ -126,14 +125,14 @@ def _keys(options: argparse.Namespace, file: ParquetSource) -> list[Any] | None:
         raise PolicyError(f"--keys: column {options.by!r} holds integers") from None
 
 
-def _every_column(policy: Policy, file: ParquetSource, how: dict[str, Any], *, as_json: bool) -> int:
+def _every_column(policy: Policy, file: Source, how: dict[str, Any], *, as_json: bool) -> int:
     counts = cell_counts(policy, file)
     columns = {part.label: part.mechanism.estimate_counts(of_values, **how) for part, of_values in counts.items()}
     shares = {part.label: of_values / max(of_values.sum(), 1) for part, of_values in counts.items()}
     if as_json:
         print_json(
             {
-                "rows": file.rows,
+                "rows": _rows(file),
                 "confidence": how["confidence"],
                 "columns": {
                     name: {
@@ -162,18 +161,29 @@ def _every_column(policy: Policy, file: ParquetSource, how: dict[str, Any], *, a
     return 0
 
 
+def _rows(file: Source) -> int:
+    """Number of rows; files that do not tell are read for it, by one column."""
+    return sum(batch.num_rows for batch in file.batches(file.schema.names[:1])) if file.rows is None else file.rows
+
+
 def _shown(value: object) -> str:
     return ", ".join(map(printable, value)) if isinstance(value, tuple) else printable(value)
 
 
-def _check_certificate(policy: Policy, file: ParquetSource) -> None:
+def _check_certificate(policy: Policy, file: Source) -> None:
     """Refuse a policy that did not make this file: its estimates would be wrong and look right."""
     import warnings
 
-    text = file.metadata.get(b"dpfast")
-    if text is None:
-        warnings.warn("the file has no dpfast certificate; is it sanitised, and by this policy?", stacklevel=2)
-        return
+    for part in file.files:
+        with part.open() as reader:
+            text = reader.metadata.get(b"dpfast")
+        if text is None:
+            warnings.warn("the file has no dpfast certificate; is it sanitised, and by this policy?", stacklevel=2)
+            return
+        _check_maker(policy, text)
+
+
+def _check_maker(policy: Policy, text: bytes) -> None:
     try:
         certificate = json.loads(text)
         made: dict[tuple[str, ...], Any] = {(name,): rule for name, rule in certificate["columns"].items()}

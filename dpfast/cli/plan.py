@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from dpfast.cli._output import add_json, print_json, print_table, share
+from dpfast.cli._policy import QUICK_EXAMPLE, add_policy, read_policy
 
 if TYPE_CHECKING:
     from dpfast._policy_compare import Alternative
@@ -16,8 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = ["add_verbs", "positive"]
 
-EXAMPLE = """examples:
+EXAMPLE = f"""examples:
   dpfast plan policy.toml --rows 336776
+  dpfast plan {QUICK_EXAMPLE}
   dpfast plan policy.toml --rows 336776 --target-error 0.01
 
 keep is the probability that a row keeps its value, changed the expected share of rows that change, error the smallest
@@ -32,7 +34,7 @@ LARGEST = (1 << 63) - 1
 def add_verbs(verbs: Any) -> None:
     """Add the verb to the command."""
     verb = verbs.add_parser("plan", help="show what a policy will do, without data", epilog=EXAMPLE)
-    verb.add_argument("policy", metavar="POLICY", help="the policy, a TOML file")
+    add_policy(verb, positional=True)
     verb.add_argument("--rows", type=positive, metavar="N", help="number of rows of the table, for standard errors")
     verb.add_argument(
         "--target-error", type=_error, metavar="E", help="with --rows: the standard error to reach, between 0 and 1"
@@ -60,11 +62,10 @@ def _error(text: str) -> float:
 
 def _plan(options: argparse.Namespace) -> int:
     from dpfast._policy_compare import alternatives, plans_for_error
-    from dpfast.policy import Policy
 
     if options.target_error is not None and options.rows is None:
         options.usage_error("--target-error needs --rows")
-    policy = Policy.load(options.policy)
+    policy = read_policy(options)
     columns = policy.describe(options.rows)
     certificate = policy.certificate()
     stated = float.fromhex(certificate["delta"])

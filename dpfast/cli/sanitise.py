@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import logging
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from dpfast.cli._output import add_json, add_policy, print_json, print_table, printable
+from dpfast.cli._output import add_json, print_json, print_table, printable
+from dpfast.cli._policy import QUICK_EXAMPLE, add_policy, read_policy
 from dpfast.cli.plan import positive
 
 if TYPE_CHECKING:
@@ -13,13 +18,18 @@ if TYPE_CHECKING:
 
 __all__ = ["add_verbs"]
 
-SANITISE_EXAMPLE = """examples:
+SANITISE_EXAMPLE = f"""examples:
   dpfast sanitise flights.parquet released.parquet --policy policy.toml
+  dpfast sanitise flights.csv released.csv {QUICK_EXAMPLE}
+  dpfast sanitise flights/ released/ --policy policy.toml --key ~/keys/flights.key --context flights/2026-11
   dpfast keygen ~/keys/flights.key
   dpfast sanitise flights.parquet released.parquet --policy policy.toml --key ~/keys/flights.key --context flights/2026-11
 
 Without a key the noise is fresh: running the command again spends the budget again. With a key the same job on the same file
-gives the same values again. With --ids as well, a row keeps its noise from release to release."""
+gives the same values again. With --ids as well, a row keeps its noise from release to release.
+
+A target appears when it is complete. A folder grows beside it, in .NAME.dpfast-partial; a job that was stopped, by whatever,
+goes on when the same command is run again."""
 
 CHECK_EXAMPLE = """example:
   dpfast check flights.parquet --policy policy.toml
@@ -30,14 +40,14 @@ The output shows private values and where they stand: it is for the operator's e
 def add_verbs(verbs: Any) -> None:
     """Add the verbs to the command."""
     check = verbs.add_parser("check", help="list the values that a policy does not know", epilog=CHECK_EXAMPLE)
-    check.add_argument("source", metavar="SOURCE", help="a Parquet file")
+    check.add_argument("source", metavar="SOURCE", help="a file, folder, pattern or address: Parquet, CSV or Arrow IPC")
     add_policy(check)
     add_json(check, "print as JSON whether the policy fits and which columns do not, without any value")
     check.set_defaults(run=_check)
 
     verb = verbs.add_parser("sanitise", help="write the file that is published", epilog=SANITISE_EXAMPLE)
-    verb.add_argument("source", metavar="SOURCE", help="a Parquet file")
-    verb.add_argument("target", metavar="TARGET", help="the Parquet file to be written")
+    verb.add_argument("source", metavar="SOURCE", help="a file, folder, pattern or address: Parquet, CSV or Arrow IPC")
+    verb.add_argument("target", metavar="TARGET", help="the file or folder to be written, in the format that its name ends in")
     add_policy(verb)
     noise = verb.add_mutually_exclusive_group()
     noise.add_argument("--key", metavar="FILE|env:NAME", help="secret key: a file of mode 0600, or a variable with base64")
@@ -46,16 +56,25 @@ def add_verbs(verbs: Any) -> None:
     verb.add_argument("--ids", action="append", metavar="COLUMN", help="column that identifies a row; may be repeated")
     verb.add_argument("--ledger", metavar="FILE", help="charge this ledger first, which refuses what exceeds its cap")
     verb.add_argument("--threads", type=positive, metavar="N", help="number of threads; the result does not depend on it")
-    verb.add_argument("--overwrite", action="store_true", help="replace an existing target")
-    verb.add_argument("--no-progress", action="store_true", help="show no progress bar")
+    verb.add_argument("--overwrite", action="store_true", help="replace an existing target; of folders one that dpfast made")
+    verb.add_argument(
+        "--resume",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="go on with a folder where a stopped run left off, or delete what it left and start over (default: go on)",
+    )
+    verb.add_argument(
+        "--progress",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="tell how far the job is, or do not (default: a bar on a terminal, else a line now and then if it takes long)",
+    )
     add_json(verb)
     verb.set_defaults(run=_sanitise, verb=verb)
 
 
 def _check(options: argparse.Namespace) -> int:
-    from dpfast.policy import Policy
-
-    policy = Policy.load(options.policy)
+    policy = read_policy(options)
     check = policy.check(options.source)
     if options.json:
         outside = {name for name, *_ in check.findings}
@@ -87,29 +106,31 @@ def _shown(value: object) -> str:
 
 def _sanitise(options: argparse.Namespace) -> int:
     from dpfast.etl.files import sanitise_file
-    from dpfast.policy import Policy
     from dpfast.randomness import Stream
 
     key = _key(options)
     ledger = _ledger(options.ledger)
-    report = sanitise_file(
-        options.source,
-        options.target,
-        Policy.load(options.policy),
-        key=key,
-        context=options.context,
-        ids=_ids(options.ids),
-        threads=options.threads,
-        progress=False if options.no_progress else None,
-        overwrite=options.overwrite,
-        rng=None if options.insecure_seed is None else Stream.insecure(options.insecure_seed),
-        ledger=ledger,
-    )
+    with _warnings_shown():
+        report = sanitise_file(
+            options.source,
+            options.target,
+            read_policy(options),
+            key=key,
+            context=options.context,
+            ids=_ids(options.ids),
+            threads=options.threads,
+            progress=_progress(options.progress),
+            resume=options.resume,
+            overwrite=options.overwrite,
+            rng=None if options.insecure_seed is None else Stream.insecure(options.insecure_seed),
+            ledger=ledger,
+        )
     if options.json:
-        print_json({"rows": report.rows, "files": report.files, "certificate": report.certificate})
+        print(report.to_json())
         return 0
     speed = f", {report.rows / report.seconds / 1e6:.1f} million rows a second" if report.seconds > 0 else ""
-    print(f"{report.rows} rows in {report.seconds:.2f} seconds{speed}")
+    files = f" in {report.files} files" if report.files != 1 else ""
+    print(f"{report.rows} rows{files} in {report.seconds:.2f} seconds{speed}")
     print(f"a whole row: epsilon {report.privacy.epsilon:.6g}, delta {report.privacy.delta:.6g}")
     if ledger is not None:
         left = ledger.left()
@@ -141,6 +162,31 @@ def _key(options: argparse.Namespace) -> bytes | None:
         verb.error("--context is not valid Unicode text")
     except ArgumentError as error:
         verb.error(f"--key: {error}")
+
+
+@contextmanager
+def _warnings_shown() -> Iterator[None]:
+    """Say to the operator what the job warns of, such as files of a folder that are not read."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setLevel(logging.WARNING)
+    handler.setFormatter(logging.Formatter("dpfast: warning: %(message)s"))
+    logger = logging.getLogger("dpfast")
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+
+
+def _progress(wanted: bool | None) -> Any:
+    """None leaves it to the job, False is silence; who asks for progress gets it from the first row on."""
+    if not wanted:
+        return wanted
+    if sys.stderr.isatty():
+        return None
+    from dpfast.etl.progress import Lines
+
+    return Lines(quiet_seconds=0.0)
 
 
 def _ledger(path: str | None) -> Ledger | None:

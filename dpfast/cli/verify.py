@@ -1,50 +1,71 @@
-"""``dpfast verify``: the certificate of a sanitised file, checked without the data it was made from."""
+"""``dpfast verify``: the certificate of a sanitised file or folder, checked without the data it was made from."""
 
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dpfast.cli._output import add_json, print_json
+from dpfast.cli._policy import add_policy, has_policy, read_policy
+
+if TYPE_CHECKING:
+    from dpfast._sources.source import Source
 
 __all__ = ["add_verbs"]
 
-EXAMPLE = """example:
-  dpfast verify released.parquet --policy policy.toml
+EXAMPLE = """examples:
+  dpfast verify released.parquet
+  dpfast verify released/ --policy policy.toml
 
-With the policy every cell is looked at, too: it must be a value that the policy declares. What no file can show: that it
-was made by these mechanisms, that the key stayed secret, that key and context were not used on other data, and how many
-rows a person has."""
+All files of a folder must have one certificate. With the policy every cell is looked at, too: it must be a value that the
+policy declares. What no file can show: that it was made by these mechanisms, that the key stayed secret, that key and context
+were not used on other data, and how many rows a person has."""
 
 
 def add_verbs(verbs: Any) -> None:
     """Add the verb to the command."""
     verb = verbs.add_parser("verify", help="check the certificate of a sanitised file", epilog=EXAMPLE)
-    verb.add_argument("file", metavar="FILE", help="a sanitised Parquet file")
-    verb.add_argument("--policy", metavar="FILE", help="the policy that the file should have been made by (TOML)")
+    verb.add_argument("file", metavar="FILE", help="a sanitised file or folder")
+    add_policy(verb)
     verb.add_argument("--allow-insecure", action="store_true", help="accept noise from an insecure seed")
     add_json(verb)
     verb.set_defaults(run=_verify)
 
 
+def _certificate(source: Source) -> dict[str, Any]:
+    """The certificate of a file, or that of all files of a folder."""
+    from dpfast.certificates import read_certificate
+    from dpfast.errors import CertificateError
+
+    first: dict[str, Any] | None = None
+    for file in source.files:
+        with file.open() as reader:
+            found = read_certificate(reader)
+        if first is None:
+            first = found
+        elif found != first:
+            raise CertificateError("the files of the folder have different certificates: they are not of one release")
+    assert first is not None
+    return first
+
+
 def _verify(options: argparse.Namespace) -> int:
-    from dpfast._parquet import ParquetSource
-    from dpfast.certificates import read_certificate, verify
+    from dpfast._sources.source import open_source
+    from dpfast.certificates import verify
     from dpfast.cli._cells import cell_counts
     from dpfast.errors import CertificateError
-    from dpfast.policy import Policy
 
-    policy = None if options.policy is None else Policy.load(options.policy)
-    with ParquetSource(options.file) as file:
-        certificate = read_certificate(file)
-        mechanisms = (
-            {group.names if len(group.names) > 1 else group.names[0]: group.rule for group in policy.groups} if policy else {}
-        )
-        privacy = verify(certificate, mechanism=mechanisms or None, allow_insecure=options.allow_insecure)
-        if policy is not None:
-            if certificate["policy"] != policy.digest.hex():
-                raise CertificateError("the file was made by another policy")
-            cell_counts(policy, file)
+    policy = read_policy(options) if has_policy(options) else None
+    source = open_source(options.file)
+    certificate = _certificate(source)
+    mechanisms = (
+        {group.names if len(group.names) > 1 else group.names[0]: group.rule for group in policy.groups} if policy else {}
+    )
+    privacy = verify(certificate, mechanism=mechanisms or None, allow_insecure=options.allow_insecure)
+    if policy is not None:
+        if certificate["policy"] != policy.digest.hex():
+            raise CertificateError("the file was made by another policy")
+        cell_counts(policy, source)
     unknown = ["whether these mechanisms made the file", "whether the key stayed secret", "how many rows a person has"]
     if policy is None:
         unknown.insert(0, "whether every cell lies in its domain (give --policy)")

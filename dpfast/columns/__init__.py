@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from dpfast.columns.base import ColumnAdapter, check_arrow_type, output_arrow_type
+from dpfast.columns.base import ColumnAdapter, Piece, check_arrow_type, output_arrow_type
 from dpfast.errors import ArgumentTypeError
 
 if TYPE_CHECKING:
     from dpfast.domain import Domain
 
-__all__ = ["CONTAINERS", "ColumnAdapter", "adapt", "check_arrow_type", "output_arrow_type", "plain_column"]
+__all__ = ["CONTAINERS", "ColumnAdapter", "Piece", "adapt", "check_arrow_type", "output_arrow_type", "plain_column"]
 
 CONTAINERS: Final = (
     "a 1-D numpy array, a pyarrow Array or ChunkedArray, a pandas Series, a polars Series, or has __arrow_c_array__ or "
@@ -43,6 +43,10 @@ def adapt(domain: Domain, column: Any, name: Any) -> ColumnAdapter:
         from dpfast.columns.arrow import ArrowColumn
 
         return ArrowColumn(domain, column, name)
+    if isinstance(column, Piece):
+        from dpfast.columns.arrow import ArrowColumn
+
+        return ArrowColumn(domain, column.array, name, column.memory)
     if _is_a(column, "pandas", "Series"):
         from dpfast.columns.frames_pandas import adapt_series
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from contextlib import suppress
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
 
 import numpy as np
 import pyarrow as pa
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 __all__ = ["ArrowColumn"]
 
 
+# The dictionary that was met last, and the codes of its entries.
+Memory: TypeAlias = "dict[str, tuple[pa.Array, NDArray[Any]]]"
 MERGE_ROWS: Final = 1 << 12  # chunks below this are put together before they are looked up: one hash table for many
 TABLES_MAX: Final = 16  # tables of dictionaries that are kept: one each serves all chunks that share it
 OPEN_MAX: Final = 64  # chunks of dictionary type that are kept open, checked as a whole and not once a tile
@@ -52,7 +54,7 @@ class _OpenChunk(NamedTuple):
 class ArrowColumn:
     """An Arrow column. Each chunk is read by its own dictionary, offset and validity; outputs share nothing with the input."""
 
-    def __init__(self, domain: Domain, column: pa.Array | pa.ChunkedArray, name: Any) -> None:
+    def __init__(self, domain: Domain, column: pa.Array | pa.ChunkedArray, name: Any, memory: Memory | None = None) -> None:
         if isinstance(column, pa.ExtensionArray):
             refuse(name, f"has the extension type {column.type}; pass its storage")
         check_arrow_type(domain, column.type, name)
@@ -75,7 +77,7 @@ class ArrowColumn:
         self._ends = list(accumulate(len(chunk) for chunk in self.chunks))
         self._tables: dict[tuple[Any, ...], NDArray[Any]] = {}
         self._open: dict[int, _OpenChunk] = {}
-        self._latest: tuple[pa.Array, NDArray[Any]] | None = None
+        self._memory: Memory = {} if memory is None else memory
         self._places: NDArray[Any] | None = None
         self._integers = IntegerCodes(domain, self.code_type)
         if self.value_type in _SHORT and not self.dictionary:
@@ -166,12 +168,12 @@ class ArrowColumn:
         table = self._tables.get(key)
         if table is None:
             check_structure(dictionary)  # before it is compared
-            latest = self._latest
-            if latest is not None and dictionary.equals(latest[0]):
+            latest = self._memory.get("latest")
+            if latest is not None and latest[1].dtype == self.code_type and dictionary.equals(latest[0]):
                 table = latest[1]
             else:
                 table = np.ascontiguousarray(self._codes_of(dictionary))
-                self._latest = dictionary, table
+                self._memory["latest"] = dictionary, table
             if len(self._tables) >= TABLES_MAX:
                 self._tables = {}
             self._tables[key] = table

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol
 
 import numpy as np
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ColumnAdapter",
     "IntegerCodes",
+    "Piece",
     "are_codes",
     "arrow_values",
     "check_arrow_type",
@@ -42,6 +43,16 @@ class ColumnAdapter(Protocol):
 
     def rebuild(self, codes: NDArray[Any], out: Any = None) -> Any:
         """Make a column like this one from all its codes; into `out` where given. Takes `codes` over."""
+
+
+class Piece(NamedTuple):
+    """A part of a column that comes in many: what was made of the dictionary of one serves the next, if that is the same.
+
+    The memory belongs to whoever cuts the column, and to one domain; it holds data of the column.
+    """
+
+    array: pa.Array
+    memory: dict[str, tuple[pa.Array, NDArray[Any]]]
 
 
 def refuse(name: Any, text: str) -> NoReturn:

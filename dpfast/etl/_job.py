@@ -59,7 +59,8 @@ class Job:
         self.stream = stream
         self.layout = layout
         self._workers = available() if threads is None else threads
-        self._threads = threads
+        # one reads, one writes; more threads than processors only take the caches from each other
+        self._threads = max(1, self._workers - 2)
         self.file_plan = plan if layout == "one" else plan_of_files(plan, source)
 
     @property

@@ -14,7 +14,7 @@ from contextlib import ExitStack
 from typing import Literal
 
 from dpfast._policy_base import table_payment
-from dpfast._sources.names import file_format
+from dpfast._sources.names import file_format, is_hidden
 from dpfast._sources.places import Place, locate
 from dpfast._spending import Charges, Pay
 from dpfast._threads import check_threads
@@ -51,17 +51,19 @@ def sanitise_file(
     rng: Stream | None = None,
     ledger: Charges | None = None,
 ) -> Report:
-    """Sanitise a Parquet file into another, or a folder of them into a folder.
+    """Sanitise a file into another, or a folder of files into a folder: Parquet, CSV or Arrow IPC.
 
     Parameters
     ----------
-    source : str or path-like
-        A Parquet file, or a folder with Parquet files at any depth. Names that begin with ``.`` or ``_`` are passed over. It is
-        never written to.
-    target : str or path-like
-        What is made; it appears when it is complete. For a file a file. For a folder a folder, with a file for each of the
-        source, under the same relative name; or, if `target` is named like a file (``.parquet``), one file with all rows, in the
-        order of the names.
+    source : str, path-like, or pair of a file system and a path
+        A file, a folder, a pattern, or the address of one, in the format that names end in (``.csv``, ``.csv.gz``, ``.csv.zst``,
+        ``.arrow``, ``.ipc``, ``.feather``, ``.arrows``), else Parquet; see `dpfast.etl.sources.open_source`. Of a folder all
+        files of a table are read, at any depth; names that begin with ``.`` or ``_`` are passed over. It is never written to.
+    target : str, path-like, or pair of a file system and a path
+        What is made; it appears when it is complete. For a file a file, in the format that its name ends in. For a folder a
+        folder, with a file for each of the source, under the same relative name; or, if `target` is named like a file, one file
+        with all rows, in the order of the names. A file may go to another file system and is sent when it is complete; a folder
+        goes to a local disc. The certificate of ``NAME.csv`` stands in ``NAME.csv.dpfast.json``, which appears first.
     policy : Policy
         What happens to each column.
     key : bytes, path or "env:NAME", optional
@@ -70,12 +72,14 @@ def sanitise_file(
         Needed with `key`: the name of this release or, with `ids`, of the population.
     ids : str or tuple of str, optional
         Names of the columns that identify a row; public or dropped columns of the source. Makes noise permanent over
-        releases. Needs `key`. Ids must be unique; this is not checked, and the certificate says so.
+        releases: unchanged rows cost nothing again, that a value changed is visible, and rows can be followed. Needs `key`.
+        Ids must be unique; this is not checked, and the certificate says so.
     threads : int, optional
         1 keeps the job to one thread. The result does not depend on it.
     progress : callable, False or None
-        ``progress(done_rows, total_rows)`` is called after each batch; the total is None where the source does not tell it.
-        None: a bar on a terminal, elsewhere a line for each 5 % of work that lasts longer than a few seconds; False: nothing.
+        ``progress(done_rows, total_rows)`` is called after each batch; the total is None for CSV and streams, which do not
+        tell. None: a bar on a terminal, elsewhere a line for each 5 % of work that lasts longer than a few seconds; False:
+        nothing.
     resume : bool, default True
         Of a folder: go on where a stopped run of the same job left off. False deletes what any job left beside the target, and
         starts over. A file is always made from its beginning.
@@ -100,7 +104,7 @@ def sanitise_file(
         If the source cannot be read, or was changed since the job began; if the target is the source or lies in it, exists,
         cannot be written, is being written by another process, or has the unfinished work of another job beside it.
     CorruptDataError
-        If the source is not a Parquet file, truncated or damaged.
+        If the source is not a file of its format, truncated or damaged.
     OutsideDomainError
         If a value lies outside a domain with ``unknown="error"``. `Policy.check` shows which.
     LedgerError
@@ -121,10 +125,14 @@ def sanitise_file(
     undisturbed run. With fresh noise a committed file is never drawn again; one that was not is deleted unseen and drawn anew,
     which changes no law, as no stop depends on what was drawn, and costs nothing more: one charge covers the job.
 
+    **Text.** Cells of CSV have no type of their own. Sanitised ones are read as their domain declares, and one that is no such
+    value lies outside the domain; public ones stay the text that they are. An empty field without quotes is null (or the empty
+    text, under a domain that holds it and no null); with quotes it is the empty text. No other text is null.
+
     **Cost.** Linear in the number of cells. Memory grows neither with the number of rows nor with their width: batches are cut
     by the mean width of a row group of the source, row groups of the target at 32 MiB and at 16 MiB of public text. It does
     grow with the number of columns, of each of which a page and a dictionary are held as the source has them, and with pages
-    of unusual size. A keyed job, and one of a folder, reads the source twice.
+    of unusual size. A record batch of an Arrow IPC file is held whole. A keyed job, and one of a folder, reads the source twice.
 
     Examples
     --------
@@ -149,6 +157,8 @@ def sanitise_file(
     each = origin.is_folder and not _is_file(where)
     job = Job(origin, plan, stream, threads, "each" if each else "one")
     log.info("planned: %s into %s", "a folder" if origin.is_folder else "a file", "a folder" if each else "a file")
+    if strange := [name for name in origin.skipped if not is_hidden(name)]:
+        log.warning("not read, as their names do not end as those of tables do: %s", ", ".join(strange))
     if each:
         return sanitise_folder(job, where, pay, progress, overwrite=overwrite, resume=resume)
     return _sanitise_into_one(job, where, pay, progress, overwrite, started)

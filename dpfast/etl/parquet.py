@@ -7,6 +7,7 @@ schema, as files of Arrow do.
 from __future__ import annotations
 
 import base64
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO, Self
@@ -31,7 +32,7 @@ GROUP_TEXT_BYTES = 16 << 20
 BYTES_OF_OTHERS = 32
 
 
-class GroupedTarget:
+class GroupedTarget(ABC):
     """Gathers batches to groups of rows that depend on the schema and on public values alone, never on how batches are cut.
 
     A group has the number of rows that the schema gives, or fewer where the public values without a fixed width would take
@@ -96,11 +97,13 @@ class GroupedTarget:
         self._rows = self._text = 0
         return parts
 
+    @abstractmethod
     def _write(self, parts: list[pa.RecordBatch]) -> None:
-        raise NotImplementedError
+        """Write one group."""
 
+    @abstractmethod
     def _close(self) -> None:
-        raise NotImplementedError
+        """Write the end of the file."""
 
 
 class ParquetTarget(GroupedTarget):

@@ -7,6 +7,7 @@ occur, or which came first.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,7 @@ from dpfast._policy_groups import read_as
 from dpfast._policy_plan import id_columns, id_names
 from dpfast._schema import plain_type
 from dpfast._sources.written import is_written, typed_column, typed_schema
-from dpfast.columns import output_arrow_type
+from dpfast.columns import Piece, output_arrow_type
 from dpfast.columns.base import arrow_values
 from dpfast.errors import PolicyError
 from dpfast.ids import IdColumn, prepare_ids
@@ -66,6 +67,7 @@ class FilePlan:
     measured: tuple[str, ...]
     ids: tuple[str, ...]
     written: Mapping[str, Domain]
+    _memories: Mapping[str, dict[str, Any]] = dataclasses.field(repr=False, compare=False)
     read: tuple[str, ...] = ()
 
     @classmethod
@@ -109,6 +111,7 @@ class FilePlan:
             measured=tuple(field.name for field in stored if field.name not in domains and fixed_width(field.type) is None),
             ids=wanted,
             written=written,
+            _memories={name: {} for name in domains},
         )
 
     @property
@@ -177,13 +180,14 @@ class FilePlan:
             return None
         return np.cumsum(sum(row_bytes(batch.column(name)) for name in self.measured))
 
-    def _read(self, batch: pa.RecordBatch, name: str) -> pa.Array:
+    def _read(self, batch: pa.RecordBatch, name: str) -> Piece:
         """A column that is sanitised, text as a dictionary also where the reader gave it plain."""
         import pyarrow as pa
 
         column = self._typed(batch, name)
-        plain = name in self.dictionaries and not pa.types.is_dictionary(column.type)
-        return column.dictionary_encode() if plain else column
+        if name in self.dictionaries and not pa.types.is_dictionary(column.type):
+            column = column.dictionary_encode()
+        return Piece(column, self._memories[name])
 
     def _typed(self, batch: pa.RecordBatch, name: str) -> pa.Array:
         column, domain = batch.column(name), self.written.get(name)

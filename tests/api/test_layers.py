@@ -39,7 +39,7 @@ LAYERS = [
     {"mechanism"},
     {"integer_mechanism"},
     {"response", "matrix"},
-    {"exponential", "optimal", "stratified"},
+    {"change", "exponential", "optimal", "stratified"},
     {"_policy_groups", "_policy_mechanisms", "_toml_lines"},
     {
         "_policy_base",

@@ -45,6 +45,7 @@ EXPECTED = {
     "compose",
     "compose_bounds",
     "composed_delta",
+    "estimate_change",
     "sanitise_file",
     "show_config",
 }

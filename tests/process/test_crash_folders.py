@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from faulty import dies, faulty, quick_place
+from soak import record
 
 from dpfast import FileError, Ledger, Policy, Privacy, RandomisedResponse, sanitise_file
 from dpfast.etl import _publish
@@ -110,7 +111,9 @@ def test_a_kill_at_any_call_leaves_old_or_new_and_the_next_run_goes_on(folder: P
 @pytest.mark.slow
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_a_kill_at_every_call(folder: Path, key: bytes, overwrite: bool, swap: str) -> None:
-    assert kill_everywhere(folder, key, overwrite=overwrite) > 60
+    kills = kill_everywhere(folder, key, overwrite=overwrite)
+    record(f"kill_at_every_call: overwrite={overwrite}, {swap}", kills=kills, torn_targets=0)
+    assert kills > 60
 
 
 def test_two_kills_in_a_row(folder: Path, key: bytes) -> None:
@@ -160,7 +163,10 @@ def test_each_failing_call_is_a_file_error_and_the_next_run_goes_on(folder: Path
 @pytest.mark.parametrize("overwrite", [False, True])
 @pytest.mark.parametrize("action", [errno.EIO, errno.ENOSPC, "short"])
 def test_every_failing_call(folder: Path, key: bytes, action: int | str, overwrite: bool, swap: str) -> None:
-    assert fail_everywhere(folder, key, action, overwrite=overwrite) > (10 if action == "short" else 60)
+    failed = fail_everywhere(folder, key, action, overwrite=overwrite)
+    name = action if isinstance(action, str) else errno.errorcode[action]
+    record(f"every_failing_call: {name}, overwrite={overwrite}, {swap}", failures=failed, torn_targets=0)
+    assert failed > (10 if action == "short" else 60)
 
 
 def fail_everywhere(folder: Path, key: bytes, action: int | str, *, step: int = 1, overwrite: bool = False) -> int:

@@ -16,8 +16,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-from faults import MUTANTS, Mutant
+from faults import MUTANTS as CORE
+from faults import Mutant
+from faults_jobs import MUTANTS as JOBS
 
+MUTANTS = [*CORE, *JOBS]
 ROOT = Path(__file__).resolve().parents[2]
 
 

@@ -169,7 +169,7 @@ def test_sanitise_writes_the_file_and_says_what_it_cost(run: Any) -> None:
 
 def test_json_output_may_be_published(run: Any) -> None:
     document = json.loads(run(*SANITISE, "--json")[1])
-    assert set(document) == {"rows", "files", "certificate"}
+    assert set(document) == {"rows", "files", "privacy", "certificate", "digest"}
     footer = pq.read_metadata("out.parquet").metadata[b"dpfast"]
     assert document["certificate"] == json.loads(footer)
     assert "parquet" not in json.dumps(document)

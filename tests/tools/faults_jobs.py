@@ -1,0 +1,70 @@
+"""Faults of jobs on files and folders, and of what is estimated from two releases; see `faults.py`."""
+
+from __future__ import annotations
+
+from faults import Mutant
+
+__all__ = ["MUTANTS"]
+
+FOLDERS = "tests/unit/test_folders.py"
+RESUMED = "tests/unit/test_folders_resumed.py"
+CRASHED = "tests/process/test_crash_folders.py"
+
+MUTANTS = [
+    Mutant(
+        "two files share their noise",
+        "dpfast/etl/_job.py",
+        "self.stream.bind_source(self.digest + file.name.encode())",
+        "self.stream.bind_source(self.digest)",
+        f"{FOLDERS}::test_each_file_has_noise_of_its_own_addressed_by_name_and_row",
+    ),
+    Mutant(
+        "any job that is finished is this one",
+        "dpfast/etl/folders.py",
+        'if job.name is not None and (_summary(place) or {}).get("job") == job.name:',
+        "if job.name is not None:",
+        f"{FOLDERS}::test_any_other_target_is_let_alone",
+    ),
+    Mutant(
+        "a torn line counts",
+        "dpfast/etl/_manifest.py",
+        "lines.pop()  #",
+        "lines[-1:] = [line for line in lines[-1:] if line]  #",
+        f"{RESUMED}::test_a_torn_line_of_the_manifest_counts_for_nothing_and_a_damaged_one_is_said",
+    ),
+    Mutant(
+        "what was not committed stays",
+        "dpfast/etl/_manifest.py",
+        "                        path.unlink()",
+        "                        pass",
+        f"{CRASHED}::test_two_kills_in_a_row",
+    ),
+    Mutant(
+        "a changed source goes on",
+        "dpfast/etl/folders.py",
+        "if found.source != head.source:",
+        "if len(found.source) != len(head.source):",
+        f"{RESUMED}::test_a_source_that_was_changed_since_is_refused",
+    ),
+    Mutant(
+        "a job that goes on is charged again",
+        "dpfast/etl/folders.py",
+        "job.charge(pay, bytes.fromhex(manifest.head.spend) or None)",
+        "job.charge(pay)",
+        f"{CRASHED}::test_committed_parts_of_a_fresh_job_are_never_drawn_again_and_one_charge_covers_it",
+    ),
+    Mutant(
+        "an exchange that was interrupted is done again",
+        "dpfast/etl/_publish.py",
+        "return inode is not None and target.stat().st_ino == inode",
+        "return False",
+        f"{CRASHED}::test_a_kill_at_any_call_leaves_old_or_new_and_the_next_run_goes_on",
+    ),
+    Mutant(
+        "unchanged rows count for nothing in the error of a change",
+        "dpfast/change.py",
+        "np.maximum(squares - sums**2 / n, 0.0) / (n * (n - 1))",
+        "np.maximum(squares - sums**2 / n, 0.0) / (n * n)",
+        "tests/exact/test_change.py",
+    ),
+]

@@ -53,7 +53,7 @@ def sanitise(
     Parameters
     ----------
     df : pyspark.sql.DataFrame
-        Not modified; a streaming one as well as any other.
+        Not modified.
     policy : Policy
         What happens to each column.
     key : path or "env:NAME"

@@ -19,8 +19,9 @@ from pathlib import Path
 from faults import MUTANTS as CORE
 from faults import Mutant
 from faults_jobs import MUTANTS as JOBS
+from faults_spark import MUTANTS as SPARK
 
-MUTANTS = [*CORE, *JOBS]
+MUTANTS = [*CORE, *JOBS, *SPARK]
 ROOT = Path(__file__).resolve().parents[2]
 
 

@@ -76,7 +76,16 @@ def test_spark_ratios(spark: Any, tmp_path: Path) -> None:
     policy = Policy({**POLICY.columns, "id": "drop"})
 
     def local(source: Path = whole) -> None:
-        sanitise_file(source, tmp_path / "local.parquet", policy, key="env:BENCH_KEY", context="c", threads=2, overwrite=True)
+        sanitise_file(
+            source,
+            tmp_path / "local.parquet",
+            policy,
+            key="env:BENCH_KEY",
+            context="c",
+            threads=2,
+            overwrite=True,
+            progress=False,
+        )
 
     def cluster(source: Path = whole) -> None:
         on_spark.sanitise_files(spark, source, tmp_path / "out", policy, key="env:BENCH_KEY", context="c", overwrite=True)

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["BATCH_ROWS", "ParquetSource"]
 
-# That many places in a dictionary are a row group of many files: a target that has as many rows in its own takes them uncopied.
-BATCH_ROWS = 1 << 20
+# Calls and dictionaries are dealt with once a batch: more rows cost less, up to the memory of the batches that wait.
+BATCH_ROWS = 1 << 19
 # Of decoded values, by what the footer tells of a row group. Text is held in several places on its way to the target.
 BATCH_BYTES = 16 << 20
 BATCH_TEXT_BYTES = 8 << 20

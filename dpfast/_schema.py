@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["bare_column", "bare_field", "plain_type"]
+__all__ = ["bare_column", "bare_field", "plain_type", "without_hidden"]
 
 
 def bare_field(field: pa.Field) -> pa.Field:
@@ -30,6 +32,30 @@ def bare_column(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArra
     if isinstance(column, pa.ChunkedArray):
         return pa.chunked_array([pa.array(_Retyped(chunk, bare)) for chunk in column.chunks], bare)
     return pa.array(_Retyped(column, bare))
+
+
+def without_hidden(column: pa.Array) -> pa.Array:
+    """Return a column with nothing under its nulls: what stood there before a value was taken out is no value of the column."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    data_type, types = column.type, pa.types
+    views = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
+    if data_type in views:
+        return without_hidden(column.cast(views[data_type])).cast(data_type)
+    if types.is_struct(data_type):
+        fields = [data_type.field(i) for i in range(data_type.num_fields)]
+        parts = [without_hidden(part) for part in column.flatten()]
+        return pa.StructArray.from_arrays(parts, fields=fields, mask=column.is_null()) if fields else column
+    if column.null_count:
+        column = column.take(pa.array(np.arange(len(column))))
+    if types.is_list(data_type) or types.is_large_list(data_type):
+        make = pa.ListArray if types.is_list(data_type) else pa.LargeListArray
+        first, last = column.offsets[0].as_py(), column.offsets[-1].as_py()
+        offsets = pc.subtract(column.offsets, column.offsets[0])
+        values = without_hidden(column.values.slice(first, last - first))
+        return make.from_arrays(offsets, values, type=data_type, mask=column.is_null() if column.null_count else None)
+    return column
 
 
 class _Retyped:

@@ -24,7 +24,7 @@ __all__ = ["CERTIFICATE_SUFFIX", "CsvSource"]
 
 # Beside NAME.csv its certificate stands in NAME.csv.dpfast.json: a table of text has no other room for it.
 CERTIFICATE_SUFFIX: Final = ".dpfast.json"
-# A record must fit into a block; several blocks are in memory at a time.
+# A record must fit into two blocks; several blocks are in memory at a time.
 BLOCK_BYTES = 4 << 20
 HEADER_BYTES_MAX: Final = 1 << 20
 CODECS: Final = {"csv.gz": "gzip", "csv.zst": "zstd"}
@@ -32,7 +32,7 @@ CODECS: Final = {"csv.gz": "gzip", "csv.zst": "zstd"}
 # Constant: what a broken file makes a reader say may quote its cells.
 CORRUPT = (
     "the source is not a CSV file that can be read: its first record must name the columns, each record have as many fields, no "
-    "record be longer than 4 MiB, the text be valid UTF-8, and a compressed file be whole"
+    "record be longer than some MiB, the text be valid UTF-8, and a compressed file be whole"
 )
 
 

@@ -7,7 +7,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from dpfast import _parquet
+from dpfast._schema import without_hidden
 from dpfast._sources.places import Place, check_identity, decoding
+from dpfast.errors import CorruptDataError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["IpcSource"]
 
 MAGIC: Final = b"ARROW1"
+END: Final = b"\xff\xff\xff\xff\0\0\0\0"
 # Constant: what a broken file makes a reader say may quote its bytes.
 CORRUPT = "the source is not an Arrow IPC file or stream, or it is truncated or damaged"
 
@@ -22,7 +25,8 @@ CORRUPT = "the source is not an Arrow IPC file or stream, or it is truncated or 
 class IpcSource:
     """One Arrow IPC file or stream; see `ParquetSource` for what its methods promise.
 
-    Batches are those of the file, cut where they are long: a file of one record batch is in memory as a whole.
+    A stream must have its end mark, which tells it from one that was cut. Batches are those of the file, cut where they are
+    long: a file of one record batch is in memory as a whole.
     """
 
     def __init__(self, place: Place, kind: str = "ipc") -> None:
@@ -32,6 +36,7 @@ class IpcSource:
         try:
             with decoding(place, CORRUPT):
                 self._is_file = self._file.read(len(MAGIC)) == MAGIC
+                self._check_end()
                 self.schema: pa.Schema = self._reader(None).schema
                 self.rows: int | None = self._count()
         except BaseException:
@@ -53,12 +58,15 @@ class IpcSource:
         self, names: Collection[str], *, dictionaries: Collection[str] = (), repetitive: Collection[str] = ()
     ) -> Iterator[pa.RecordBatch]:
         """Yield the rows in order; columns come as the file holds them."""
+        import pyarrow as pa
+
         wanted = set(names)
         with decoding(self.place, CORRUPT):
             reader = self._reader([place for place, name in enumerate(self.schema.names) if name in wanted])
             for batch in map(reader.get_batch, range(reader.num_record_batches)) if self._is_file else reader:
                 # writers trust what they are given
                 batch.validate(full=True)
+                batch = pa.RecordBatch.from_arrays([without_hidden(column) for column in batch.columns], schema=batch.schema)
                 for start in range(0, batch.num_rows, _parquet.BATCH_ROWS):
                     yield batch.slice(start, _parquet.BATCH_ROWS)
 
@@ -73,6 +81,13 @@ class IpcSource:
         options = pa.ipc.IpcReadOptions(included_fields=fields, use_threads=False)
         self._file.seek(0)
         return (pa.ipc.open_file if self._is_file else pa.ipc.open_stream)(self._file, options=options)
+
+    def _check_end(self) -> None:
+        """Refuse a stream without its end mark: readers take any of its batches for the last one."""
+        if not self._is_file:
+            self._file.seek(max(0, self._file.size() - len(END)))
+            if self._file.read(len(END)) != END:
+                raise CorruptDataError(CORRUPT)
 
     def _count(self) -> int | None:
         """Number of rows; None for a stream, which tells no sooner than it ends."""

@@ -18,6 +18,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 import dpfast.errors
+from dpfast._sources.places import Place
 from dpfast._sources.source import combined_digest
 from dpfast._spending import Pay
 from dpfast.errors import ArgumentError, DpfastError, FileError
@@ -31,7 +32,7 @@ from dpfast.etl.parquet import group_rows
 from dpfast.etl.plan import FilePlan
 from dpfast.etl.sources import Source, SourceFile
 
-__all__ = ["ClusterJob", "check_source", "pieces_of", "translated"]
+__all__ = ["ClusterJob", "check_places", "pieces_of", "translated"]
 
 # Row groups of the target that a part has at most: about a quarter of a gigabyte of memory, some seconds of work.
 PIECE_GROUPS: Final = 8
@@ -182,8 +183,10 @@ def translated() -> Iterator[None]:
         raise
 
 
-def check_source(source: Source) -> None:
-    """Refuse what executors cannot read, or not in pieces."""
+def check_places(source: Source, target: Place) -> None:
+    """Refuse what executors cannot read, or not in pieces, and where they cannot write."""
+    if target.filesystem is not None:
+        raise ArgumentError("target is an address; give a path at which every executor finds it, of a file system they share")
     for file in source.files:
         if file.format != "parquet":
             raise ArgumentError(

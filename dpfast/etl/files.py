@@ -20,14 +20,16 @@ from dpfast._spending import Charges, Pay
 from dpfast._threads import check_threads
 from dpfast.certificates import read_certificate
 from dpfast.errors import ArgumentError, ArgumentTypeError, DpfastError
+from dpfast.etl._apart import check_apart
 from dpfast.etl._job import Job
 from dpfast.etl._log import log
-from dpfast.etl.folders import check_apart, sanitise_folder
+from dpfast.etl.folders import sanitise_folder
 from dpfast.etl.formats import certificate_beside, certificate_text, open_target, target_format
 from dpfast.etl.jobs import Background, writing
 from dpfast.etl.plan import FilePlan
 from dpfast.etl.progress import Progress, check_progress, showing
 from dpfast.etl.remote import new_file
+from dpfast.etl.remote_folders import sanitise_remote_folder
 from dpfast.etl.report import Report, stated_privacy
 from dpfast.etl.sources import open_source
 from dpfast.policy import Policy
@@ -62,8 +64,9 @@ def sanitise_file(
     target : str, path-like, or pair of a file system and a path
         What is made; it appears when it is complete. For a file a file, in the format that its name ends in. For a folder a
         folder, with a file for each of the source, under the same relative name; or, if `target` is named like a file, one file
-        with all rows, in the order of the names. A file may go to another file system and is sent when it is complete; a folder
-        goes to a local disc. The certificate of ``NAME.csv`` stands in ``NAME.csv.dpfast.json``, which appears first.
+        with all rows, in the order of the names. On another file system a file is sent when it is complete, and a folder is
+        complete when it holds ``_SUCCESS``. The certificate of ``NAME.csv`` stands in ``NAME.csv.dpfast.json``, which appears
+        first.
     policy : Policy
         What happens to each column.
     key : bytes, path or "env:NAME", optional
@@ -160,7 +163,8 @@ def sanitise_file(
     if strange := [name for name in origin.skipped if not is_hidden(name)]:
         log.warning("not read, as their names do not end as those of tables do: %s", ", ".join(strange))
     if each:
-        return sanitise_folder(job, where, pay, progress, overwrite=overwrite, resume=resume)
+        run = sanitise_folder if where.filesystem is None else sanitise_remote_folder
+        return run(job, where, pay, progress, overwrite=overwrite, resume=resume)
     return _sanitise_into_one(job, where, pay, progress, overwrite, started)
 
 

@@ -11,15 +11,17 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 from dpfast._sources.places import Place
 from dpfast._spending import Pay
 from dpfast.errors import CorruptDataError, FileError, IdError, OutsideDomainError
+from dpfast.etl._apart import check_apart
 from dpfast.etl._job import Job
 from dpfast.etl._log import log
 from dpfast.etl._manifest import Head, Manifest, Part, locked, partial_path
 from dpfast.etl._publish import is_exchanged, publish, put_back
+from dpfast.etl._summary import SUMMARY, stored_report, summary_text
 from dpfast.etl.formats import certificate_beside, certificate_text, open_target
 from dpfast.etl.jobs import AtomicFile, Background, flush_folder, writing
 from dpfast.etl.progress import Progress, showing
@@ -27,10 +29,7 @@ from dpfast.etl.report import Report, stated_privacy
 from dpfast.etl.sources import SourceFile
 from dpfast.randomness import fresh_key
 
-__all__ = ["SUMMARY", "check_apart", "make_folders", "sanitise_folder"]
-
-SUMMARY: Final = "_dpfast.json"
-SUMMARY_FORMAT: Final = 1
+__all__ = ["make_folders", "sanitise_folder"]
 
 
 def sanitise_folder(
@@ -74,7 +73,7 @@ def sanitise_folder(
             raise
         rows = sum(part.rows for part in manifest.parts.values())
         report = Report(rows, len(manifest.parts), 0.0, stated_privacy(job.certificate), job.certificate)
-        _write_summary(manifest.data / SUMMARY, report, job.name)
+        _write(manifest.data / SUMMARY, summary_text(report, job.certificate, job.name))
         manifest.publish()
         publish(manifest.data, place, hidden / "old", overwrite=overwrite)
         manifest.clear()
@@ -142,18 +141,6 @@ def make_folders(data: Path, name: str) -> None:
                 flush_folder(above)
 
 
-def _write_summary(path: Path, report: Report, name: str | None) -> None:
-    document = {
-        "format": SUMMARY_FORMAT,
-        "rows": report.rows,
-        "files": report.files,
-        "job": name,
-        "certificate": report.certificate,
-        "digest": report.digest,
-    }
-    _write(path, json.dumps(document, indent=1, sort_keys=True) + "\n")
-
-
 def _write(path: Path, text: str) -> None:
     place = AtomicFile(path, sources=[], overwrite=True)
     with place as sink:
@@ -174,22 +161,9 @@ def _exists(place: Path) -> bool:
     return os.path.lexists(place)
 
 
-def check_apart(job: Job, where: Place) -> None:
-    """Refuse a target that lies in a folder that is the source, or the source in it."""
-    first = job.source.files[0]
-    if not job.source.is_folder or first.place.filesystem is not None or where.filesystem is not None:
-        return
-    root = Path(os.path.realpath(first.place.path.removesuffix(first.name) or "."))
-    place = Path(os.path.realpath(where.path))
-    if root == place or root in place.parents or place in root.parents:
-        raise FileError(f"the target {where.path!r} lies in the source, or the source in it; choose a place apart")
-
-
 def _check_place(job: Job, where: Place, place: Path, overwrite: bool) -> None:
     """Refuse a target that is not apart from the source, that is no folder, or that dpfast did not make."""
     shown = repr(where.path)
-    if where.filesystem is not None:
-        raise FileError(f"the target {shown} is not on this machine; a folder is written to a local disc")
     check_apart(job, where)
     if _exists(place) and not place.is_dir():
         raise FileError(f"the target {shown} is a file, and the source is a folder: name a folder")
@@ -207,13 +181,7 @@ def _finished(job: Job, place: Path, started: float) -> Report:
 
 
 def _stored(place: Path, started: float) -> Report:
-    found = _summary(place)
-    try:
-        assert found is not None
-        certificate = found["certificate"]
-        report = Report(found["rows"], found["files"], time.monotonic() - started, stated_privacy(certificate), certificate)
-    except (AssertionError, KeyError, TypeError, ValueError):
-        raise CorruptDataError(f"the file {SUMMARY} of the target is damaged; overwrite the target on purpose") from None
+    report = stored_report(_summary(place), started)
     log.info("finished before: nothing was drawn")
     return report
 

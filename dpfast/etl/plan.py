@@ -77,14 +77,11 @@ class FilePlan:
 
         domains = {name: part for group in policy.groups for name, part in zip(group.names, group.parts, strict=True)}
         by_domain = read_as(policy.groups)
-        typed = typed_schema(schema, by_domain)
+        planned = policy.plan_schema(typed_schema(schema, by_domain))
         written = {name: domain for name, domain in by_domain.items() if name in schema.names and is_written(schema.field(name))}
         # a public column stays as it is written, also where it names strata
         declared = pa.schema(
-            [
-                field if field.name in domains else field.with_type(schema.field(field.name).type)
-                for field in policy.plan_schema(typed)
-            ]
+            [field if field.name in domains else field.with_type(schema.field(field.name).type) for field in planned]
         )
         wanted = () if ids is None else id_names(policy.sanitised, ids, schema.names)
         stored, dictionaries = [], []

@@ -17,7 +17,7 @@ from dpfast._policy_base import table_payment
 from dpfast._policy_plan import id_columns, id_names
 from dpfast._sources.places import locate
 from dpfast.errors import ArgumentTypeError
-from dpfast.etl._spark_files import ClusterJob, check_source
+from dpfast.etl._spark_files import ClusterJob, check_places
 from dpfast.etl._spark_session import check_frame, check_session, noise_of, spark_schema
 from dpfast.etl._spark_tasks import Recipe, SanitiseBatches
 from dpfast.etl.folders import sanitise_folder
@@ -184,7 +184,7 @@ def sanitise_files(
     noise = noise_of(spark, key, context)
     where = locate(target, "target")
     origin = open_source(source)
-    check_source(origin)
+    check_places(origin, where)
     plan = FilePlan.of(policy, origin.schema, ids)
     job = ClusterJob(spark, origin, Recipe(policy, noise, plan.ids or None, policy.digest), plan)
     pay = table_payment(policy, None)

@@ -89,23 +89,27 @@ def outcome(place: Path, columns: Any, kind: str, layout: str, policy: Policy, b
     target.parent.mkdir(exist_ok=True)
     shown, log = io.StringIO(), io.StringIO()
     handler = logging.StreamHandler(log)
-    logging.getLogger("dpfast").addHandler(handler)
-    logging.getLogger("dpfast").setLevel(logging.DEBUG)
+    logger = logging.getLogger("dpfast")
+    logger.addHandler(handler)
+    logger.setLevel(logging.DEBUG)
+    logger.propagate = False
     seen: dict[str, Any] = {}
     try:
         with warnings.catch_warnings(record=True) as warned, redirect_stdout(shown), redirect_stderr(shown):
             warnings.simplefilter("always")
             if by_command:
-                words = ["--column", "town=Bray,Cork,Dingle", "--epsilon", "1", "--public", "id", "--drop", "code", "--json"]
+                words = ["--column", "town=Bray,Cork,Dingle", "--epsilon", "1", "--public", "id", "--drop", "code"]
+                words += ["--json", "--no-progress"]
                 seen["code"] = main(["sanitise", str(source), str(target), *words])
             else:
-                report = sanitise_file(source, target, policy)
+                report = sanitise_file(source, target, policy, progress=False)
                 seen["report"] = (report.rows, report.files, report.certificate)
     except DpfastError as error:
         seen["error"] = (type(error), str(error))
     finally:
-        logging.getLogger("dpfast").removeHandler(handler)
-        logging.getLogger("dpfast").setLevel(logging.NOTSET)
+        logger.removeHandler(handler)
+        logger.setLevel(logging.NOTSET)
+        logger.propagate = True
     seen["warned"] = [str(one.message) for one in warned]
     seen["text"] = re.sub(r"[\d.]+ seconds.*", "", shown.getvalue()) + log.getvalue()
     seen["files"] = sorted(

@@ -16,12 +16,13 @@ import sys
 import tempfile
 from pathlib import Path
 
-from faults import MUTANTS as CORE
+import faults
+import faults_files
+import faults_jobs
+import faults_spark
 from faults import Mutant
-from faults_jobs import MUTANTS as JOBS
-from faults_spark import MUTANTS as SPARK
 
-MUTANTS = [*CORE, *JOBS, *SPARK]
+MUTANTS = [*faults.MUTANTS, *faults_files.MUTANTS, *faults_jobs.MUTANTS, *faults_spark.MUTANTS]
 ROOT = Path(__file__).resolve().parents[2]
 
 

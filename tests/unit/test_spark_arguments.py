@@ -267,7 +267,10 @@ def test_only_files_that_all_executors_find_are_taken(tmp_path: Path) -> None:
     for source in (tmp_path / "t.csv", "memory://t.parquet"):
         with pytest.raises(DpfastError):
             on_spark.sanitise_files(Session(), source, tmp_path / "out", POLICY, **ARGUMENTS)  # type: ignore[arg-type]
-    assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
+    pq.write_table(pa.table({"smoker": ["no"], "id": [1]}), tmp_path / "t.parquet")
+    with pytest.raises(ArgumentError, match="target is an address"):
+        on_spark.sanitise_files(Session(), tmp_path / "t.parquet", "memory://out", POLICY, **ARGUMENTS)  # type: ignore[arg-type]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["t.csv", "t.parquet"]
 
 
 def test_only_complete_attempts_are_found() -> None:

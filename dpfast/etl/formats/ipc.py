@@ -56,10 +56,10 @@ class IpcTarget(GroupedTarget):
     def _write(self, parts: list[pa.RecordBatch]) -> None:
         import pyarrow as pa
 
-        table = pa.Table.from_batches(parts, schema=self._schema).combine_chunks()
-        (batch,) = table.to_batches()
-        self._write_batch(batch)
-        del parts, table, batch
+        # Copied also where there is one: a part of a longer batch shares bytes with the rows around it, which would be written.
+        columns = [pa.concat_arrays([part.column(number) for part in parts]) for number in range(len(self._schema))]
+        self._write_batch(pa.RecordBatch.from_arrays(columns, schema=self._schema))
+        del parts, columns
         pa.default_memory_pool().release_unused()
 
     def _write_batch(self, batch: pa.RecordBatch) -> None:

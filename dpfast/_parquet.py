@@ -64,7 +64,7 @@ class ParquetSource:
         If it is no Parquet file or its footer is damaged.
     """
 
-    def __init__(self, path: str | os.PathLike[str] | Place) -> None:
+    def __init__(self, path: str | os.PathLike[str] | Place, only: range | None = None) -> None:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -76,7 +76,8 @@ class ParquetSource:
         try:
             footer = pq.ParquetFile(self._handle, pre_buffer=False)
             self.schema: pa.Schema = footer.schema_arrow
-            self.rows: int = footer.metadata.num_rows
+            self._only = range(footer.metadata.num_rows) if only is None else only
+            self.rows: int = len(self._only)
             self._footer: pq.FileMetaData = footer.metadata
         except (pa.ArrowException, OSError, ValueError):
             self._handle.close()
@@ -118,7 +119,7 @@ class ParquetSource:
         import pyarrow.parquet as pq
 
         # The reader takes a dot in a name for a step into a struct as well, so it may give more, or encode another column.
-        rows = 0
+        rows = stop = 0
         with decoding(self.place, CORRUPT):
             chunks = self._chunks(names)
             dictionaries = _as_dictionaries(chunks, dictionaries, repetitive)
@@ -130,9 +131,17 @@ class ParquetSource:
                 buffer_size=max(READ_BUFFER_BYTES, min(READ_BUFFER_BYTES_MAX, READ_BUFFERS_BYTES // max(len(chunks), 1))),
             )
             for group, size in enumerate(self._batch_sizes(chunks, dictionaries)):
+                start, stop = stop, stop + self._footer.row_group(group).num_rows
+                if start >= self._only.stop or stop <= self._only.start:
+                    continue
                 for batch in reader.iter_batches(size, row_groups=[group], columns=list(names), use_threads=False):
-                    rows += batch.num_rows
-                    yield batch
+                    before, start = start, start + batch.num_rows
+                    wanted = _within(batch, before, self._only)
+                    rows += wanted.num_rows
+                    if wanted.num_rows:
+                        yield wanted
+                    if start >= self._only.stop:
+                        break
         if rows != self.rows:
             raise CorruptDataError(CORRUPT)
 
@@ -157,6 +166,14 @@ class ParquetSource:
     def check_unchanged(self) -> None:
         """Raise `FileError` if the file under the path is no longer the one that was opened, or was written to."""
         check_identity(self.place, self._identity)
+
+
+def _within(batch: pa.RecordBatch, start: int, only: range) -> pa.RecordBatch:
+    """Those rows of a batch, the first of which has number `start`, that are asked for."""
+    if only.start <= start and start + batch.num_rows <= only.stop:
+        return batch
+    skipped = max(0, only.start - start)
+    return batch.slice(skipped, max(0, only.stop - start - skipped))
 
 
 class _Chunk(NamedTuple):

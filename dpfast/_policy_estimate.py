@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 from dpfast._estimate_core import Fit, Options, announce, fit
 from dpfast._figures import Grouped, figures
 from dpfast._frames import TABLES, Frame, as_frame, open_stream
+from dpfast._frames_spark import arrow_schema, counted_cells, is_spark
 from dpfast._parquet import BATCH_ROWS
 from dpfast._sources.source import open_source
 from dpfast._sources.written import typed_batch
@@ -56,8 +57,9 @@ def estimate_table(
 
     Parameters
     ----------
-    table : table of any kind that `sanitise` takes, iterable of record batches, or path
-        What `sanitise` returned, or the files that it was written to, of any format that `sanitise_file` writes.
+    table : table of any kind that `sanitise` takes, DataFrame of Spark, iterable of record batches, or path
+        What `sanitise` returned, or the files that it was written to, of any format that `sanitise_file` writes. Spark counts on
+        its cluster, in one job; the counts come here.
     columns : str, or list of str
         A sanitised column of the policy, or several for a cross-tabulation.
     by : str or tuple of str, optional
@@ -125,13 +127,16 @@ def estimate_table(
 
     domains = [mechanisms[name].domain for name in wanted]
     counter = Counter(domains, names=wanted, groups=groups, weighted=weights is not None)
-    answers = {name: domain.answers for name, domain in zip(wanted, domains, strict=True)}
-    for batch in _batches(table, (*wanted, *beside, *(() if weights is None else (weights,))), answers):
-        counter.add(
-            [batch.column(name) for name in wanted],
-            by=[batch.column(name) for name in beside] or None,
-            weights=None if weights is None else check_weights(_numbers(batch.column(weights))),
-        )
+    if is_spark(table):
+        _count_on_cluster(table, counter, wanted, domains, groups, weights)
+    else:
+        answers = {name: domain.answers for name, domain in zip(wanted, domains, strict=True)}
+        for batch in _batches(table, (*wanted, *beside, *(() if weights is None else (weights,))), answers):
+            counter.add(
+                [batch.column(name) for name in wanted],
+                by=[batch.column(name) for name in beside] or None,
+                weights=None if weights is None else check_weights(_numbers(batch.column(weights))),
+            )
     estimates: list[Estimate | CrossTab] = []
     fits: list[Fit] = []
     channels = [mechanisms[name].channel for name in wanted]
@@ -147,6 +152,30 @@ def estimate_table(
         fits.append(found)
     announce(fits)
     return estimates[0] if groups is None else Grouped(beside, dict(zip(groups.keys, estimates, strict=True)))
+
+
+def _count_on_cluster(
+    table: Any, counter: Counter, wanted: tuple[str, ...], domains: list[Domain], groups: Groups | None, weights: str | None
+) -> None:
+    """Add the counts that a cluster takes of the cells that occur."""
+    import numpy as np
+
+    schema = arrow_schema(table.schema)
+    beside = () if groups is None else groups.names
+    _check_names(schema.names, (*wanted, *beside, *(() if weights is None else (weights,))))
+    empty = schema.empty_table()
+    counter.add([empty.column(name) for name in wanted], by=[empty.column(name) for name in beside] or None)  # the types
+    if weights is not None:
+        check_weights(empty.column(weights))
+    keys = () if groups is None else tuple(zip(beside, groups.parts, strict=True))
+    cells = counted_cells(table, schema, wanted, [domain.size for domain in domains], keys=keys, weights=weights)
+    sums, squares = cells.column("count").to_numpy(), None
+    if weights is not None:
+        known, least, sums, squares = (cells.column(name).to_numpy() for name in ("known", "least", "sum", "squares"))
+        # what is wrong with a weight shows in these: null in the first, below zero in the second, not finite in the last
+        check_weights(np.concatenate([np.where(known == cells.column("count").to_numpy(), 0.0, np.nan), least, squares]))
+    columns = [cells.column(f"c{place}") for place in range(len(wanted) + len(beside))]
+    counter.add(columns[: len(wanted)], by=columns[len(wanted) :] or None, weights=sums, squares=squares)
 
 
 def _batches(source: Any, names: tuple[str, ...], answers: Mapping[str, Domain]) -> Iterator[pa.RecordBatch | Frame]:

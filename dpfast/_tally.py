@@ -74,6 +74,11 @@ class Groups:
             raise ArgumentTypeError("by= must be a column or a tuple of columns")
         return cls(("key",) if width == 1 else tuple(f"key_{i + 1}" for i in range(width)), keys)
 
+    @property
+    def parts(self) -> tuple[tuple[Any, ...], ...]:
+        """Of each column the values that occur in keys."""
+        return tuple(tuple(domain.values) for domain in self._domains)
+
     def codes(self, columns: Sequence[Any]) -> NDArray[np.int64]:
         """Return the place of each row's key, or the number of keys for a row of another one."""
         codes = [
@@ -125,7 +130,14 @@ class Counter:
         self._counts: NDArray[Any] = np.zeros(self._cells, np.float64 if weighted else np.int64)
         self._squares = np.zeros(self._cells) if weighted else None
 
-    def add(self, columns: Sequence[Any], *, by: Sequence[Any] | None = None, weights: NDArray[np.float64] | None = None) -> None:
+    def add(
+        self,
+        columns: Sequence[Any],
+        *,
+        by: Sequence[Any] | None = None,
+        weights: NDArray[Any] | None = None,
+        squares: NDArray[np.float64] | None = None,
+    ) -> None:
         """Count the rows of one batch.
 
         Parameters
@@ -135,7 +147,9 @@ class Counter:
         by : sequence of columns, if there are groups
             Public columns.
         weights : ndarray, if rows have weights
-            Checked by `check_weights`.
+            Checked by `check_weights`. Where they have none, integers: how many rows each of these stands for.
+        squares : ndarray, optional
+            Where each row stands for several whose weights are summed: the sums of their squares.
         """
         answers = [
             Answers(domain, column, name) for domain, column, name in zip(self._domains, columns, self._names, strict=True)
@@ -151,15 +165,13 @@ class Counter:
             for size, column in zip(self._shape, answers, strict=True):
                 cells *= size
                 cells += column.codes(start, stop)
-            if weights is None or self._squares is None:
-                self._add(self._counts, cells, None)
-            else:
-                self._add(self._counts, cells, weights[start:stop])
-                self._add(self._squares, cells, weights[start:stop] ** 2)
+            self._add(self._counts, cells, None if weights is None else weights[start:stop])
+            if weights is not None and self._squares is not None:
+                self._add(self._squares, cells, (weights**2 if squares is None else squares)[start:stop])
 
     def _add(self, table: NDArray[Any], cells: NDArray[np.int64], weights: NDArray[np.float64] | None) -> None:
         if self._cells <= TILE_ROWS:
-            table += np.bincount(cells, weights, self._cells)
+            table += np.bincount(cells, weights, self._cells).astype(table.dtype)
         else:  # the table is larger than the tile: touch only the cells that occur
             np.add.at(table, cells, 1 if weights is None else weights)
 

@@ -84,6 +84,8 @@ class SourceFile:
         Of its columns, those of `partition` not included.
     rows : int or None
         None where only reading would tell.
+    only : range, optional
+        The rows that are read of it, if not all: of Parquet.
     """
 
     name: str
@@ -94,6 +96,7 @@ class SourceFile:
     rows: int | None
     _types: Mapping[str, pa.DataType] = field(repr=False)
     _identity: tuple[Any, ...] = field(repr=False)
+    only: range | None = None
 
     @property
     def format(self) -> str:
@@ -102,7 +105,7 @@ class SourceFile:
     def open(self) -> Reader:
         """Open the file: a `Reader`. FileError if it was replaced since the source was opened."""
         self.check_unchanged()
-        reader = _reader(self.place, self.written_as)
+        reader = _reader(self.place, self.written_as, self.only)
         return _PartitionReader(reader, self.partition, self._types) if self.partition else reader
 
     def check_unchanged(self) -> None:
@@ -228,9 +231,9 @@ def _two(names: list[str], kinds: Mapping[str, object]) -> tuple[str, str]:
     return names[0], next(name for name in names if kinds[name] != kinds[names[0]])
 
 
-def _reader(place: Place, kind: str) -> Reader:
+def _reader(place: Place, kind: str, only: range | None = None) -> Reader:
     if kind == "parquet":
-        return ParquetSource(place)
+        return ParquetSource(place, only)
     return IpcSource(place, kind) if kind in ("ipc", "arrows") else CsvSource(place, kind)
 
 

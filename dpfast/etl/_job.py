@@ -31,7 +31,7 @@ from dpfast.etl.plan import FilePlan
 from dpfast.etl.sources import Source, SourceFile
 from dpfast.randomness import Stream
 
-__all__ = ["Job"]
+__all__ = ["Job", "plan_of_files"]
 
 _RULE_PERSON = b"dpfast/job/1"
 _MAKER_PERSON = b"dpfast/maker/1"
@@ -47,12 +47,12 @@ class Job:
     stream : Stream
         Not bound to the source.
     threads : int or None
-    layout : {"one", "each"}
-        Whether all rows go into one file, or those of each file into one of their own.
+    layout : {"one", "each", "pieces"}
+        Whether all rows go into one file, or those of each file into one of their own, or into several.
     """
 
     def __init__(
-        self, source: Source, plan: FilePlan, stream: Stream, threads: int | None, layout: Literal["one", "each"]
+        self, source: Source, plan: FilePlan, stream: Stream, threads: int | None, layout: Literal["one", "each", "pieces"]
     ) -> None:
         self.source = source
         self.plan = plan
@@ -61,13 +61,17 @@ class Job:
         self._workers = available() if threads is None else threads
         # one reads, one writes; more threads than processors only take the caches from each other
         self._threads = max(1, self._workers - 2)
-        # Columns that the names of folders spell stay there, and so are not written into the files as well.
-        self.file_plan = plan.without(_public_partitions(plan, source)) if layout == "each" else plan
+        self.file_plan = plan if layout == "one" else plan_of_files(plan, source)
+
+    @property
+    def randomness(self) -> str:
+        """Where the noise comes from: "fresh", "keyed" or "insecure"."""
+        return self.stream.kind
 
     @property
     def is_keyed(self) -> bool:
         """Whether the same job gives the same values again."""
-        return self.stream.kind == "keyed"
+        return self.randomness == "keyed"
 
     @cached_property
     def digest(self) -> bytes:
@@ -125,6 +129,11 @@ class Job:
         if not self.is_keyed or self.plan.ids:
             return self.stream
         return self.stream.bind_source(self.digest + file.name.encode())
+
+
+def plan_of_files(plan: FilePlan, source: Source) -> FilePlan:
+    """Return the plan of the files of a folder: columns that the names of folders spell stay there, and are not written twice."""
+    return plan.without(_public_partitions(plan, source)) if source.files else plan
 
 
 def _public_partitions(plan: FilePlan, source: Source) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -28,7 +29,7 @@ from dpfast.etl.report import Report, stated_privacy
 from dpfast.etl.sources import SourceFile
 from dpfast.randomness import fresh_key
 
-__all__ = ["sanitise_folder"]
+__all__ = ["make_folders", "sanitise_folder"]
 
 
 def sanitise_folder(
@@ -39,8 +40,9 @@ def sanitise_folder(
     *,
     overwrite: bool,
     resume: bool,
+    write_parts: Callable[[Manifest], None] | None = None,
 ) -> Report:
-    """Run a job whose target is a folder; see `dpfast.sanitise_file`."""
+    """Run a job whose target is a folder; see `dpfast.sanitise_file`. Parts are made here unless `write_parts` has them made."""
     started = time.monotonic()
     place = Path(os.path.realpath(where.path))
     _check_place(job, where, place, overwrite)
@@ -62,7 +64,10 @@ def sanitise_folder(
         assert manifest.head is not None
         job.charge(pay, bytes.fromhex(manifest.head.spend) or None)
         try:
-            _write_parts(job, manifest, progress)
+            if write_parts is None:
+                _write_parts(job, manifest, progress)
+            else:
+                write_parts(manifest)
         except (OutsideDomainError, IdError, CorruptDataError):
             manifest.clear()  # the same job would fail again
             raise
@@ -78,7 +83,7 @@ def sanitise_folder(
 
 def _take_up(job: Job, manifest: Manifest) -> None:
     """Go on with the job that the hidden folder holds if it is this one, or begin it."""
-    head = Head(job.maker, job.digest.hex(), job.stream.kind, "" if job.is_keyed else fresh_key().hex())
+    head = Head(job.maker, job.digest.hex(), job.randomness, "" if job.is_keyed else fresh_key().hex())
     found = manifest.head
     # Noise of a seed comes from one stream over all files. It protects nobody, so nothing is lost by drawing it again.
     if found is None or (head.randomness == found.randomness == "insecure"):
@@ -106,7 +111,7 @@ def _write_parts(job: Job, manifest: Manifest, progress: Progress | Literal[Fals
                 before += manifest.parts[file.name].rows
                 advance(before)
                 continue
-            _make_folders(manifest.data, file.name)
+            make_folders(manifest.data, file.name)
             part = _write_part(job, file, manifest.data, lambda done, before=before: advance(before + done))
             manifest.commit(part)
             log.info("committed: %s", file.name)
@@ -125,7 +130,7 @@ def _write_part(job: Job, file: SourceFile, data: Path, advance: Any) -> Part:
     return Part(file.name, rows, path.stat().st_size)
 
 
-def _make_folders(data: Path, name: str) -> None:
+def make_folders(data: Path, name: str) -> None:
     """Make the folders of a part, each flushed into the one above it."""
     path = data
     for step in name.split("/")[:-1]:

@@ -21,6 +21,7 @@ LAYERS = [
     {
         "_frames",
         "_frames_duckdb",
+        "_frames_spark",
         "_parquet",
         "_sources",
         "_schema",
@@ -65,7 +66,7 @@ LAYERS = [
 # These stand beside the layers: reference knows nothing of ours, the package's face knows all, and few know the face.
 APART = {"reference", "__init__"}
 USE_THE_FACE = {"_config", "cli"}
-HEAVY = ["pyarrow", "pandas", "polars", "scipy", "networkx", "numba", "cryptography", "tqdm", "matplotlib"]
+HEAVY = ["pyarrow", "pyspark", "pandas", "polars", "scipy", "networkx", "numba", "cryptography", "tqdm", "matplotlib"]
 
 
 def modules() -> dict[str, Path]:

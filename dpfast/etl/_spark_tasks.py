@@ -1,0 +1,96 @@
+"""What runs on executors, batch by batch. Pickled by the name of its class: executors need the dpfast of the driver."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dpfast._schema import plain_type
+from dpfast.errors import MissingPackageError
+from dpfast.etl._spark_session import Noise
+from dpfast.etl.parquet import FilePlan
+from dpfast.policy import Policy
+from dpfast.randomness import STREAM_VERSION
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["Recipe", "SanitiseBatches"]
+
+
+@dataclass(frozen=True, repr=False)
+class Recipe:
+    """A policy and its noise, as the driver sends them, with what shows that they mean the same on both sides.
+
+    Attributes
+    ----------
+    policy : Policy
+    noise : Noise
+    ids : str, tuple of str, or None
+    digest : bytes
+        Of the policy on the driver.
+    stream_version : int
+        Of the driver.
+    """
+
+    policy: Policy
+    noise: Noise
+    ids: str | tuple[str, ...] | None
+    digest: bytes
+    stream_version: int = STREAM_VERSION
+
+    def check(self) -> None:
+        """Refuse to work where another dpfast than that of the driver is installed, as far as it matters."""
+        if self.stream_version != STREAM_VERSION or self.digest != self.policy.digest:
+            raise MissingPackageError(
+                "the executor has another version of dpfast than the driver: the noise would differ; install the same on both"
+            )
+
+
+class SanitiseBatches:
+    """What `mapInArrow` calls for each task: batches in, sanitised batches out.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        With ids: a row's noise must not depend on where in which task it is.
+    names : list of str
+        Of the columns of a batch; what Spark calls them does not matter.
+    dropped : list of str
+        Of columns that stayed behind.
+    """
+
+    def __init__(self, recipe: Recipe, names: list[str], dropped: list[str]) -> None:
+        self._recipe = recipe
+        self._names = names
+        self._dropped = dropped
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        recipe = self._recipe
+        recipe.check()
+        stream = recipe.noise.stream()
+        plan: FilePlan | None = None
+        for numbered in batches:
+            batch = numbered.rename_columns(self._names)
+            if plan is None:
+                plan = FilePlan.of(recipe.policy, self._whole(batch.schema), recipe.ids)
+            yield _plain(plan.sanitise(batch, stream, 1))
+
+    def _whole(self, schema: pa.Schema) -> pa.Schema:
+        """The schema of the table, as the policy expects it; nobody asks what type a dropped column has."""
+        import pyarrow as pa
+
+        return pa.schema([*schema, *(pa.field(name, pa.null()) for name in self._dropped)])
+
+
+def _plain(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """A batch without dictionaries: Spark knows none."""
+    import pyarrow as pa
+
+    columns, fields = [], []
+    for one, column in zip(batch.schema, batch.columns, strict=True):
+        kind = plain_type(one.type)
+        columns.append(column.dictionary_decode() if pa.types.is_dictionary(one.type) else column)
+        fields.append(one.with_type(kind))
+    return pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))

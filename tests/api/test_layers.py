@@ -60,6 +60,7 @@ LAYERS = [
     {"duff"},
     {"baselines"},
     {"kernels"},
+    {"_plot_axes", "_plot_data", "plots", "_report_parts", "report"},
     {"_config"},
     {"cli", "__main__"},
 ]

@@ -23,11 +23,13 @@ from dpfast.errors import (
 )
 
 if TYPE_CHECKING:
-    from dpfast import audit, etl, histogram, kernels, reference
+    from dpfast import audit, duff, etl, histogram, kernels, reference
     from dpfast._config import show_config
     from dpfast.certificates import verify
     from dpfast.composition import compose, compose_bounds, composed_delta
     from dpfast.domain import Domain
+    from dpfast.duff.quantile import median, quantile
+    from dpfast.duff.race import race, race_slack
     from dpfast.estimate import Estimate
     from dpfast.etl.files import Report, sanitise_file
     from dpfast.etl.ledger import Ledger
@@ -59,11 +61,15 @@ _HOMES = {
     "compose_bounds": "dpfast.composition",
     "composed_delta": "dpfast.composition",
     "optimal_response": "dpfast.optimal",
+    "median": "dpfast.duff.quantile",
+    "quantile": "dpfast.duff.quantile",
+    "race": "dpfast.duff.race",
+    "race_slack": "dpfast.duff.race",
     "sanitise_file": "dpfast.etl.files",
     "show_config": "dpfast._config",
     "verify": "dpfast.certificates",
 }
-_MODULES = ("audit", "etl", "histogram", "kernels", "reference")
+_MODULES = ("audit", "duff", "etl", "histogram", "kernels", "reference")
 
 __all__ = [
     "ArgumentError",
@@ -96,10 +102,15 @@ __all__ = [
     "compose",
     "compose_bounds",
     "composed_delta",
+    "duff",
     "etl",
     "histogram",
     "kernels",
+    "median",
     "optimal_response",
+    "quantile",
+    "race",
+    "race_slack",
     "reference",
     "sanitise_file",
     "show_config",

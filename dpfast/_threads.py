@@ -16,7 +16,7 @@ from dpfast.errors import ArgumentError, ArgumentTypeError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["available", "check_threads", "run_rows"]
+__all__ = ["available", "check_threads", "run_parts", "run_rows"]
 
 INLINE_ROWS = 1 << 21  # below this handing over to threads costs more than it gains
 TASK_ROWS = 1 << 20
@@ -103,8 +103,21 @@ def run_rows(task: Callable[[int, int, threading.Event], None], n_rows: int, thr
     if count == 1:
         task(0, n_rows, _NEVER)
         return
+    _run(task, n_rows, max(-(-n_rows // (4 * count)), TASK_ROWS), count)
+
+
+def run_parts(task: Callable[[int, int], None], n: int, size: int, threads: int | None) -> None:
+    """Call ``task(start, stop)`` over 0 .. n, `size` at a time, each some milliseconds of work, on up to `threads` threads."""
+    count = 1 if n <= size else threads or available()
+    if count > 1:
+        _run(lambda start, stop, _: task(start, stop), n, size, count)
+        return
+    for start in range(0, n, size):
+        task(start, min(start + size, n))
+
+
+def _run(task: Callable[[int, int, threading.Event], None], n_rows: int, rows: int, count: int) -> None:
     cancelled = threading.Event()
-    rows = max(-(-n_rows // (4 * count)), TASK_ROWS)
     tasks = range(0, n_rows, rows)
     count = min(count, len(tasks))
     starts = iter(tasks)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers import CipherContext
     from numpy.typing import NDArray
 
-__all__ = ["TILE_IDS", "TILE_ROWS", "TILE_WORDS", "DrawBits", "IdCells", "RowCells", "RowReader"]
+__all__ = ["TILE_IDS", "TILE_ROWS", "TILE_WORDS", "DrawBits", "DrawWords", "IdCells", "RowCells", "RowReader"]
 
 BLOCK_BYTES: Final = 16
 SEGMENT_BLOCKS: Final = 1 << 16  # blocks of a plane that one counter-mode message covers
@@ -26,6 +26,8 @@ _ZEROS = bytes(SEGMENT_BLOCKS * BLOCK_BYTES)  # plaintext of a segment
 TILE_ROWS: Final = 1 << 18  # two bytes of words a row
 TILE_WORDS: Final = 1 << 16  # whole words
 TILE_IDS: Final = 1 << 14  # blocks of identifiers, several of each
+PART_SHIFT: Final = 50  # numbers of draws are below 2^50, and the plane of part p of a draw is p 2^50 above its number
+DRAW_PARTS: Final = 1 << 14
 TILE_BITS: Final = 1 << 22  # bits of draws, which are only counted
 
 
@@ -172,13 +174,18 @@ class RowReader:
 class DrawBits:
     """The bits of a reservation of draws, 64 for each, which are counted instead of shown. For one thread."""
 
-    __slots__ = ("_at", "_buffer", "_filled", "_keystream", "_left")
+    __slots__ = ("_address", "_at", "_buffer", "_filled", "_keystream", "_left")
 
     def __init__(self, subkey: bytes, number: int, n_draws: int) -> None:
+        self._address = subkey, number
         self._keystream = _Keystream(subkey, 0, number)
         self._left = 64 * n_draws
         self._buffer = np.empty(0, np.uint8)
         self._at = self._filled = 0  # bits of the buffer that are used, and that are there
+
+    def as_words(self) -> DrawWords:
+        """The same bits read as words; for a caller that counts none of them."""
+        return DrawWords(*self._address)
 
     def ones(self, lengths: NDArray[np.int64]) -> NDArray[np.int64]:
         """How many of the next lengths[0] bits are one, how many of the lengths[1] bits after them, and so on.
@@ -209,6 +216,50 @@ class DrawBits:
             self._buffer = np.empty(size + BLOCK_BYTES, np.uint8)
         self._keystream.fill(self._buffer, size)
         self._at, self._filled = 0, 8 * size
+
+
+class DrawWords:
+    """The words of a reservation of draws, addressed by index, with as many more bits behind each as anyone asks for.
+
+    Word i is bytes 8i .. 8i+7 (little-endian) of the plane of the draws. Behind it come parts p = 1, 2, ... of two words each:
+    the enciphered block (plane of the draws + 2^50 p, counter i).
+    """
+
+    __slots__ = ("_block", "_number", "_subkey")
+
+    def __init__(self, subkey: bytes, number: int) -> None:
+        self._subkey = subkey
+        self._number = number
+        self._block: CipherContext | None = None
+
+    def words(self, first: int, n: int) -> NDArray[np.uint64]:
+        """The words of the indices first .. first + n - 1."""
+        block, skip = divmod(8 * first, BLOCK_BYTES)
+        buffer = np.empty(skip + 8 * n + BLOCK_BYTES, np.uint8)
+        _Keystream(self._subkey, block, self._number).fill(buffer, skip + 8 * n)
+        return buffer[skip : skip + 8 * n].view("<u8")
+
+    def more(self, index: int, part: int) -> tuple[int, int]:
+        """The two words of part 1, 2, ... of an index, which follow its first."""
+        if not 0 < part < DRAW_PARTS:
+            raise ArgumentError("no random bits are left for this draw")
+        if self._block is None:
+            self._block = _block_mode(self._subkey)
+        plane = self._number + (part << PART_SHIFT)
+        block = np.frombuffer(plane.to_bytes(8, "big") + index.to_bytes(8, "big"), np.uint8)
+        words = _encipher(self._block, block).view("<u8")
+        return int(words[0]), int(words[1])
+
+    def blocks(self, indices: NDArray[np.int64], part: int) -> NDArray[np.uint64]:
+        """What `more` gives for each of many indices, shape (indices, 2)."""
+        if not 0 < part < DRAW_PARTS:
+            raise ArgumentError("no random bits are left for this draw")
+        if self._block is None:
+            self._block = _block_mode(self._subkey)
+        counters = np.empty((indices.size, 2), ">u8")
+        counters[:, 0] = self._number + (part << PART_SHIFT)
+        counters[:, 1] = indices
+        return _encipher(self._block, counters.view(np.uint8).reshape(-1)).view("<u8").reshape(-1, 2)
 
 
 class IdCells:

@@ -11,7 +11,7 @@ from dpfast.cli.plan import positive
 if TYPE_CHECKING:
     from dpfast.etl.ledger import Ledger
 
-__all__ = ["add_verbs"]
+__all__ = ["add_noise", "add_verbs", "key_option", "ledger_option"]
 
 SANITISE_EXAMPLE = """examples:
   dpfast sanitise flights.parquet released.parquet --policy policy.toml
@@ -39,10 +39,7 @@ def add_verbs(verbs: Any) -> None:
     verb.add_argument("source", metavar="SOURCE", help="a Parquet file")
     verb.add_argument("target", metavar="TARGET", help="the Parquet file to be written")
     add_policy(verb)
-    noise = verb.add_mutually_exclusive_group()
-    noise.add_argument("--key", metavar="FILE|env:NAME", help="secret key: a file of mode 0600, or a variable with base64")
-    noise.add_argument("--insecure-seed", type=int, metavar="N", help="noise that anyone can undo; for tests only")
-    verb.add_argument("--context", metavar="NAME", help="with --key: the name of this release, such as flights/2026-11")
+    add_noise(verb)
     verb.add_argument("--ids", action="append", metavar="COLUMN", help="column that identifies a row; may be repeated")
     verb.add_argument("--ledger", metavar="FILE", help="charge this ledger first, which refuses what exceeds its cap")
     verb.add_argument("--threads", type=positive, metavar="N", help="number of threads; the result does not depend on it")
@@ -50,6 +47,14 @@ def add_verbs(verbs: Any) -> None:
     verb.add_argument("--no-progress", action="store_true", help="show no progress bar")
     add_json(verb)
     verb.set_defaults(run=_sanitise, verb=verb)
+
+
+def add_noise(verb: argparse.ArgumentParser) -> None:
+    """Give a verb the options that say where its noise comes from."""
+    noise = verb.add_mutually_exclusive_group()
+    noise.add_argument("--key", metavar="FILE|env:NAME", help="secret key: a file of mode 0600, or a variable with base64")
+    noise.add_argument("--insecure-seed", type=int, metavar="N", help="noise that anyone can undo; for tests only")
+    verb.add_argument("--context", metavar="NAME", help="with --key: the name of this release, such as flights/2026-11")
 
 
 def _check(options: argparse.Namespace) -> int:
@@ -90,8 +95,8 @@ def _sanitise(options: argparse.Namespace) -> int:
     from dpfast.policy import Policy
     from dpfast.randomness import Stream
 
-    key = _key(options)
-    ledger = _ledger(options.ledger)
+    key = key_option(options)
+    ledger = ledger_option(options.ledger)
     report = sanitise_file(
         options.source,
         options.target,
@@ -119,7 +124,7 @@ def _sanitise(options: argparse.Namespace) -> int:
     return 0
 
 
-def _key(options: argparse.Namespace) -> bytes | None:
+def key_option(options: argparse.Namespace) -> bytes | None:
     """Return the key, or end the command with a usage error where the options do not fit together."""
     from dpfast.errors import ArgumentError
     from dpfast.keys import resolve_key
@@ -143,7 +148,8 @@ def _key(options: argparse.Namespace) -> bytes | None:
         verb.error(f"--key: {error}")
 
 
-def _ledger(path: str | None) -> Ledger | None:
+def ledger_option(path: str | None) -> Ledger | None:
+    """Return the ledger of that path, if there is one."""
     if path is None:
         return None
     from dpfast.etl.ledger import Ledger

@@ -8,6 +8,7 @@ and its twin differ, one of them is wrong. Use them to check a release by hand, 
 - `dpfast.reference.words`: subkeys, the random words of rows and identifiers, and digests, byte by byte.
 - `dpfast.reference.sanitise`: a whole column, list in and list out.
 - `dpfast.reference.histogram`: a sanitised histogram from the true one, bit by bit.
+- `dpfast.reference.duff`: distances from data set to data set, the law of levels in integers, and the race to many digits.
 """
 
 from __future__ import annotations

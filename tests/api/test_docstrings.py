@@ -31,11 +31,13 @@ SPENDING = [
     "compose",
     "compose_bounds",
     "composed_delta",
+    "race",
+    "duff.sample",
 ]
 
 PUBLIC = {
     name: getattr(dpfast, name) for name in dpfast.__all__ if callable(getattr(dpfast, name)) and name not in errors.__all__
-}
+} | {f"duff.{name}": getattr(dpfast.duff, name) for name in dpfast.duff.__all__}
 
 
 def modules() -> list[str]:

@@ -13,7 +13,7 @@ import pytest
 import dpfast
 from dpfast import errors
 
-MODULES = {"audit", "etl", "histogram", "kernels", "reference"}
+MODULES = {"audit", "duff", "etl", "histogram", "kernels", "reference"}
 EXPECTED = {
     "ArgumentError",
     "ArgumentTypeError",
@@ -39,6 +39,10 @@ EXPECTED = {
     "ExponentialResponse",
     "MatrixResponse",
     "optimal_response",
+    "median",
+    "quantile",
+    "race",
+    "race_slack",
     "CertificateError",
     "SolverError",
     "verify",
@@ -80,6 +84,9 @@ def test_each_name_is_there_and_listed(name: str) -> None:
         "composition",
         "budget",
         "audit",
+        "duff",
+        "duff.quantile",
+        "duff.race",
     ],
 )
 def test_modules_export_what_they_say(name: str) -> None:

@@ -1,0 +1,44 @@
+/* The pass, one function a type and SIMD target. */
+#include "select.h"
+
+#include <string.h>
+
+/* Values of a block are read twice, the second time from the first-level cache; its counts fit the narrowest counter. */
+#define BLOCK 64
+
+#define DPF_JOIN_(a, b) a##_##b
+#define DPF_JOIN(a, b) DPF_JOIN_(a, b)
+
+typedef void (*scan_t)(const void *, size_t, const void *, void *, uint64_t *);
+
+#define DPF_ISA base
+#include "scan.types.h"
+#undef DPF_ISA
+
+#if defined(__x86_64__)
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx2"))), apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("avx2")
+#endif
+#define DPF_ISA avx2
+#include "scan.types.h"
+#undef DPF_ISA
+#if defined(__clang__)
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+#endif
+
+void dpf_scan(int type, const void *values, size_t n, const void *limits, void *kept, uint64_t *counts, int plain) {
+#if defined(__x86_64__)
+    if (!plain && __builtin_cpu_supports("avx2")) {
+        SCANS_avx2[type](values, n, limits, kept, counts);
+        return;
+    }
+#endif
+    (void)plain;
+    SCANS_base[type](values, n, limits, kept, counts);
+}

@@ -1,0 +1,54 @@
+"""Duff: the exponential mechanism on dataset distance, for medians, quantiles, modes, means and any statistic with `Levels`."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dpfast.duff.grid import Grid
+    from dpfast.duff.levels import Levels
+    from dpfast.duff.means import mean_levels
+    from dpfast.duff.modes import mode_levels
+    from dpfast.duff.orders import median_levels, quantile_levels
+    from dpfast.duff.quantile import median, quantile
+    from dpfast.duff.sampling import log_probabilities, sample
+
+# Where each public name lives; modules load on first use.
+_HOMES = {
+    "Grid": "dpfast.duff.grid",
+    "Levels": "dpfast.duff.levels",
+    "log_probabilities": "dpfast.duff.sampling",
+    "mean_levels": "dpfast.duff.means",
+    "median": "dpfast.duff.quantile",
+    "median_levels": "dpfast.duff.orders",
+    "mode_levels": "dpfast.duff.modes",
+    "quantile": "dpfast.duff.quantile",
+    "quantile_levels": "dpfast.duff.orders",
+    "sample": "dpfast.duff.sampling",
+}
+
+__all__ = [
+    "Grid",
+    "Levels",
+    "log_probabilities",
+    "mean_levels",
+    "median",
+    "median_levels",
+    "mode_levels",
+    "quantile",
+    "quantile_levels",
+    "sample",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'dpfast.duff' has no attribute {name!r}")
+    value = getattr(importlib.import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

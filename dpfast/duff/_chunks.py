@@ -1,0 +1,267 @@
+"""Values as users hold them, to be read more than once: piece by piece, without a copy of the whole.
+
+A column is a list of chunks in memory, or a source of chunks that can be asked for again. A piece is a plain numpy array of one
+of ten machine types, without nulls; floats may still be NaN, which every reader treats as a null.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from bisect import bisect_right
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+import numpy as np
+
+from dpfast.duff._chunk_parts import PIECE_ROWS, USE, ArrayChunk, ArrowChunk, types_of
+from dpfast.errors import ArgumentError, ArgumentTypeError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from numpy.typing import NDArray
+
+    from dpfast.duff._chunk_parts import Chunk
+
+__all__ = ["PIECE_ROWS", "Column", "Memory", "ParquetColumn", "Source", "open_values"]
+
+
+KINDS: Final = (
+    "a numpy array, a pyarrow Array or ChunkedArray, a pandas or polars Series, a list, or an object that can be iterated over "
+    "again and again and gives such chunks"
+)
+ONE_SHOT: Final = (
+    "values can be read only once, and a quantile needs several passes; give an array, a column of a pyarrow Table, or a Parquet "
+    "file to `dpfast quantile`"
+)
+
+
+class Column(Protocol):
+    """Values, and what they are."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of the pieces."""
+
+    @property
+    def logical(self) -> np.dtype[Any]:
+        """What decides grid and answer: a type of dates, or the one of the pieces."""
+
+    def memories(self) -> Iterable[Memory]:
+        """All rows, in order, part by part; may be asked for again."""
+
+    def sample(self, size: int, run: int) -> tuple[NDArray[Any], int, int]:
+        """About `size` values anywhere, or all of them; the number of rows looked at for them, and of all rows."""
+
+
+class Memory:
+    """A column in memory: chunks of one type. `like` has the type where there is no chunk."""
+
+    def __init__(self, parts: list[Any], like: Any = None) -> None:
+        kinds = [types_of(part) for part in (parts or [like])]
+        if len(set(kinds)) > 1:
+            raise ArgumentTypeError("the chunks of values differ in type")
+        self.dtype, self.logical = kinds[0]
+        self._chunks: list[Chunk] = [
+            ArrayChunk(part, self.dtype) if isinstance(part, np.ndarray) else ArrowChunk(part, self.dtype) for part in parts
+        ]
+        self._ends: list[int] = np.cumsum([0, *(chunk.rows for chunk in self._chunks)]).tolist()
+        self.rows = self._ends[-1]
+
+    def memories(self) -> list[Memory]:
+        return [self]
+
+    def pieces(self, start: int, stop: int) -> Iterator[NDArray[Any]]:
+        """The values of rows start .. stop-1, piece by piece."""
+        for chunk, first, last in self._spans(start, stop):
+            yield chunk.piece(first, last)
+
+    def aligned(self, start: int, stop: int) -> Iterator[tuple[NDArray[Any], NDArray[np.bool_] | None]]:
+        """A value for each of the rows start .. stop-1, piece by piece, and which of them are null (None: none is)."""
+        for chunk, first, last in self._spans(start, stop):
+            yield chunk.aligned(first, last)
+
+    def _spans(self, start: int, stop: int) -> Iterator[tuple[Chunk, int, int]]:
+        place = bisect_right(self._ends, start) - 1
+        while start < stop:
+            first, end = self._ends[place], min(stop, self._ends[place + 1], start + PIECE_ROWS)
+            if start < end:
+                yield self._chunks[place], start - first, end - first
+            start = end
+            place += start == self._ends[place + 1]
+
+    def numbers(self) -> Iterator[NDArray[Any]]:
+        """All values that are numbers, piece by piece."""
+        for piece in self.pieces(0, self.rows):
+            yield piece if self.dtype.kind != "f" else piece[piece == piece]
+
+    def sample(self, size: int, run: int) -> tuple[NDArray[Any], int, int]:
+        if self.rows <= 2 * size:
+            return np.concatenate([np.empty(0, self.dtype), *self.pieces(0, self.rows)]), self.rows, self.rows
+        starts = np.frombuffer(os.urandom(8 * (size // run)), np.uint64) % np.uint64(self.rows - run)
+        rows = (np.sort(starts.astype(np.int64))[:, None] + np.arange(run)).reshape(-1)
+        rows.sort()
+        cuts = np.searchsorted(rows, self._ends)
+        parts = [
+            chunk.take(rows[begin:end] - first)
+            for chunk, first, begin, end in zip(self._chunks, self._ends, cuts[:-1], cuts[1:], strict=False)
+            if begin < end
+        ]
+        return np.concatenate(parts), rows.size, self.rows
+
+
+class Source:
+    """A column that is not in memory, or not as one: an iterable of chunks that can be asked for again."""
+
+    def __init__(self, source: Iterable[Any]) -> None:
+        self._source = source
+        first = next(iter(source), None)
+        if first is None:
+            raise ArgumentError("values give no chunk, so their type is not known; give an empty array instead")
+        memory = as_memory(first)
+        self.dtype, self.logical = memory.dtype, memory.logical
+
+    def memories(self) -> Iterator[Memory]:
+        for given in self._source:
+            memory = as_memory(given)
+            if (memory.dtype, memory.logical) != (self.dtype, self.logical):
+                raise ArgumentTypeError("the chunks of values differ in type")
+            yield memory
+
+    def sample(self, size: int, run: int) -> tuple[NDArray[Any], int, int]:
+        """One pass: about one of every `stride` rows; when there are too many, every second of them is kept, and so on."""
+        kept, held, looked, rows, stride = [np.empty(0, self.dtype)], 0, 0, 0, 1
+        for memory in self.memories():
+            found, of_rows, all_rows = memory.sample(max(memory.rows // stride // 2, run), run)
+            part = max(1, of_rows * stride // max(all_rows, 1))  # more were looked at than wanted
+            kept.append(found[::part])
+            held, looked, rows = held + kept[-1].size, looked + -(-of_rows // part), rows + all_rows
+            if held > 2 * size:
+                kept = [np.concatenate(kept)[::2]]
+                held, looked, stride = kept[0].size, looked // 2, 2 * stride
+        return np.concatenate(kept), looked, rows
+
+
+class ParquetColumn:
+    """One column of a Parquet file as an iterable of Arrow arrays, read anew each time.
+
+    Parameters
+    ----------
+    path : str or path-like
+    name : str
+        The column.
+
+    Raises
+    ------
+    FileError, CorruptDataError
+        If the file cannot be read, or is no Parquet file.
+    ArgumentError
+        If it has no such column.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], name: str) -> None:
+        from dpfast._parquet import ParquetSource
+
+        self._file = ParquetSource(path)
+        self._name = name
+        if name not in self._file.schema.names:
+            self.close()
+            raise ArgumentError(f"the file has no column named {name!r}")
+        self._type = self._file.schema.field(name).type
+
+    def __iter__(self) -> Iterator[Any]:
+        import pyarrow as pa
+
+        yield pa.array([], self._type)
+        for batch in self._file.batches([self._name]):
+            yield batch.column(self._name)
+        self._file.check_unchanged()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.__exit__(None, None, None)
+
+    def __enter__(self) -> ParquetColumn:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def open_values(values: Any) -> Column:
+    """Return the column that values are; ArgumentTypeError, ArgumentError where they are none. Reads no value of an array."""
+    if isinstance(values, ParquetColumn):
+        return Source(values)
+    known = _known(values)
+    if known is not None:
+        return known
+    if hasattr(values, "__next__") or hasattr(type(values), "read_all"):
+        raise ArgumentTypeError(ONE_SHOT)
+    if hasattr(type(values), "columns") or hasattr(type(values), "column_names"):
+        raise ArgumentTypeError(f"values are one column, not a table; give {KINDS}")
+    if not isinstance(values, (str, bytes, dict, set, frozenset)) and hasattr(type(values), "__iter__"):
+        again = iter(values)
+        if again is values:
+            raise ArgumentTypeError(ONE_SHOT)
+        return Source(values)
+    raise ArgumentTypeError(f"values are {KINDS}, not {type(values).__name__}")
+
+
+def as_memory(values: Any) -> Memory:
+    """Return a chunk of values as a column in memory."""
+    known = _known(values)
+    if known is None:
+        raise ArgumentTypeError(f"a chunk of values is {KINDS}, not {type(values).__name__}")
+    return known
+
+
+def _known(values: Any) -> Memory | None:
+    if isinstance(values, np.ndarray):
+        if values.ndim != 1:
+            raise ArgumentError(f"values have {values.ndim} dimensions; give one column at a time (there is no axis)")
+        return _of_objects(values.tolist()) if values.dtype.kind == "O" else Memory([values])
+    if isinstance(values, (list, tuple, range)):
+        if isinstance(values, range):
+            return Memory([np.asarray(values, np.int64)])
+        return _of_objects(list(values))
+    pandas, polars, arrow = (sys.modules.get(name) for name in ("pandas", "polars", "pyarrow"))
+    if pandas is not None and isinstance(values, (pandas.Series, pandas.Index)):
+        if isinstance(values.dtype, np.dtype):
+            return _known(values.to_numpy())
+        import pyarrow
+
+        return _known(_arrow(lambda: pyarrow.array(values, from_pandas=True)))
+    if polars is not None and isinstance(values, polars.Series):
+        import pyarrow
+
+        return _known(_arrow(lambda: pyarrow.table(values.to_frame()).column(0)))
+    if arrow is not None and isinstance(values, arrow.ChunkedArray):
+        return Memory(values.chunks, arrow.array([], values.type))
+    if arrow is not None and isinstance(values, arrow.Array):
+        return Memory([values])
+    return None
+
+
+def _of_objects(values: list[Any]) -> Memory:
+    import pyarrow as pa
+
+    if any(isinstance(value, (list, tuple, np.ndarray)) for value in values):
+        raise ArgumentError("values are nested; give one column at a time (there is no axis)")
+    if not values:
+        return Memory([np.empty(0)])
+    for kind in (None, pa.uint64()):  # integers of 2^63 and more are not found out by themselves
+        try:
+            array = pa.array(values, kind)
+        except (pa.ArrowException, OverflowError, ValueError, TypeError):
+            continue
+        return Memory([array])
+    raise ArgumentTypeError(f"a list of values holds objects of no common type; {USE}")
+
+
+def _arrow(make: Any) -> Any:
+    import pyarrow as pa
+
+    try:
+        return make()
+    except (pa.ArrowException, TypeError, ValueError):
+        raise ArgumentTypeError(f"values cannot be read as an Arrow array; {USE}") from None

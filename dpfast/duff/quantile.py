@@ -1,0 +1,320 @@
+"""Medians and quantiles of a column, or of its groups, by Duff: one pass over the data, no sort, pure epsilon.
+
+`median_levels` and `duff.sample` are the same law made from all the data, sorted.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from dpfast._rounding import float_above, integer, times_up
+from dpfast._spending import payment
+from dpfast._statement import Privacy
+from dpfast._threads import check_threads
+from dpfast.duff._chunks import Memory, open_values
+from dpfast.duff._select import GridCells, all_values, count_at, find_window
+from dpfast.duff._select_draw import Question, Recourse, draw_point
+from dpfast.duff.data import check_neighbours
+from dpfast.duff.grid import Grid
+from dpfast.duff.groups import codes_of, domain_of_keys, group_answers, keep_rows, people_of, put_together
+from dpfast.duff.orders import check_quantile
+from dpfast.duff.sampling import digest_of, stream_of
+from dpfast.duff.weights import Weights, check_epsilon
+from dpfast.errors import ArgumentError, ArgumentTypeError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from dpfast._spending import Charges
+    from dpfast.domain import Domain
+    from dpfast.duff._chunks import Column as Values
+    from dpfast.duff._select import Window
+    from dpfast.duff._select_draw import Blocks, Law
+    from dpfast.duff.data import Neighbours
+    from dpfast.randomness import Column, Stream
+
+__all__ = ["METHODS", "median", "quantile"]
+
+METHODS: Final = ("duff",)
+
+
+def median(
+    values: Any,
+    *,
+    bounds: Any,
+    epsilon: float,
+    neighbours: Neighbours = "add_remove",
+    step: Any = None,
+    method: str = "duff",
+    missing: Any = None,
+    by: Any = None,
+    keys: Sequence[Any] | Domain | None = None,
+    public_groups: bool = False,
+    rows_per_person: int = 1,
+    person: Any = None,
+    column_name: Column = None,
+    rng: Stream | None = None,
+    threads: int | None = None,
+    ledger: Charges | None = None,
+) -> Any:
+    """Release the median of a column, or of each group of it; `epsilon` is what the whole call spends, however many groups.
+
+    The lower median: the order statistic of rank (n + 1) // 2.
+
+    Parameters
+    ----------
+    values, bounds, epsilon, neighbours, step, method, missing, by, keys, public_groups, rows_per_person, person, column_name, \
+rng, threads, ledger
+        As for `quantile`.
+
+    Returns
+    -------
+    int, float, numpy.datetime64 or timedelta64; with `by=` an ndarray of shape (len(keys),)
+        Values of the grid.
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError, LedgerError
+        Before anything is drawn.
+
+    Notes
+    -----
+    **Privacy guarantee.** Pure `epsilon`, exactly; see `quantile`.
+    **Cost.** One pass; see `quantile`.
+
+    References
+    ----------
+    Duff: arXiv 2010.04235.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpfast import Stream
+    >>> delays = np.arange(100_001) % 500
+    >>> median(delays, bounds=(0, 600), epsilon=1.0, rng=Stream.insecure(1))
+    249
+    """
+    return quantile(
+        values,
+        Fraction(1, 2),
+        bounds=bounds,
+        epsilon=epsilon,
+        neighbours=neighbours,
+        step=step,
+        method=method,
+        missing=missing,
+        by=by,
+        keys=keys,
+        public_groups=public_groups,
+        rows_per_person=rows_per_person,
+        person=person,
+        column_name=column_name,
+        rng=rng,
+        threads=threads,
+        ledger=ledger,
+    )
+
+
+def quantile(
+    values: Any,
+    q: Any,
+    *,
+    bounds: Any,
+    epsilon: float,
+    neighbours: Neighbours = "add_remove",
+    step: Any = None,
+    method: str = "duff",
+    missing: Any = None,
+    by: Any = None,
+    keys: Sequence[Any] | Domain | None = None,
+    public_groups: bool = False,
+    rows_per_person: int = 1,
+    person: Any = None,
+    column_name: Column = None,
+    rng: Stream | None = None,
+    threads: int | None = None,
+    ledger: Charges | None = None,
+) -> Any:
+    """Release the q-quantile of a column, or of each group of it; `epsilon` is what the whole call spends, however many groups.
+
+    The order statistic of rank max(1, ceil(q n)), of the values clipped to the bounds and snapped to the grid.
+
+    Parameters
+    ----------
+    values : column of numbers, shape (n_rows,)
+        A numpy array (also memory-mapped), a pyarrow Array or ChunkedArray, a pandas or polars Series, a list, or any object that
+        can be iterated over again and again and gives such chunks. Integers, floats, booleans, dates, timestamps, durations.
+    q : float, Fraction, Decimal, or a pair of ints
+        From 0 to 1. A float is read as the shortest decimal that denotes it: 0.1 is one tenth.
+    bounds : (lower, upper)
+        Public. Values outside, also infinite ones, are clipped.
+    epsilon : float
+        What the whole call spends on a person; finite, at least 0.
+    neighbours : {"add_remove", "replace_one"}
+        The first keeps the number of rows private, the second makes it public.
+    step : optional
+        Of the public grid {i step} inside the bounds. Default: 1 for integers, booleans, dates and times (their unit), else the
+        largest power of two that is at most (upper - lower) / 2**20.
+    method : {"duff"}
+        The exponential mechanism on the distance of data sets.
+    missing : number, optional
+        What NaN and null count as under replace_one; default the lower bound. Under add_remove they are dropped.
+    by : column, or tuple of columns, optional
+        The group of each row.
+    keys : list or Domain, required with `by`
+        The public groups: values, or tuples of them for several columns. Every one is answered, also where it has no rows; rows
+        of other groups are dropped.
+    public_groups : bool
+        Under replace_one `by` is refused unless this says that the group of each row is public.
+    rows_per_person : int
+        Rows that one person may have; the caller vouches for it, or gives `person`. A draw is made at epsilon / rows_per_person.
+    person : column, optional
+        Whose row it is: integers or text. Of each person at most `rows_per_person` rows are kept, at random; rows without a
+        person are dropped. Needs add_remove.
+    column_name : str or tuple of str
+        Required with a keyed stream; keeps the noise of two columns apart.
+    rng : Stream, optional
+        Default: a fresh stream, new entropy for this call.
+    threads : int, optional
+        Default: all. The answer does not depend on it.
+    ledger : Ledger, optional
+        Is charged before anything is drawn.
+
+    Returns
+    -------
+    int, float, numpy.datetime64 or timedelta64; with `by=` an ndarray of shape (len(keys),), in the order of the keys
+        Values of the grid: int for an int step, else float; dates and times in the unit of the values, timestamps in UTC.
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError, DomainError, LedgerError
+        Before anything is drawn.
+
+    Notes
+    -----
+    **Privacy guarantee.** Pure `epsilon` for neighbouring data sets, exactly: a grid point x is released with probability
+    w_d(x) / sum of w in integers, d(x) being the number of persons to add or remove (or replace) until x is the quantile, and
+    w_k <= e^(epsilon / 2) w_{k+1}. No delta, nothing rounded. Groups are disjoint, so each is answered with all of epsilon; a
+    person's `rows_per_person` rows may lie in several. The time a call takes is not protected.
+    **Cost.** One pass over the data (two where they are not in memory), a few times that of `numpy.max`; memory some hundredths
+    of the column. By group: the rows are put together by group, some 20 bytes a row. Where 2 (ln points + 14) / epsilon exceeds
+    the number of rows, they are sorted.
+
+    References
+    ----------
+    Duff: arXiv 2010.04235. The same law as the inverse sensitivity mechanism of Asi and Duchi, 2020.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpfast import Stream
+    >>> delays = np.arange(100_001) % 500
+    >>> quantile(delays, 0.9, bounds=(0, 600), epsilon=1.0, rng=Stream.insecure(1))
+    449
+    >>> quantile(delays, 0.9, bounds=(0, 600), epsilon=1.0, by=delays % 2, keys=[0, 1], rng=Stream.insecure(1))
+    array([448, 449])
+    """
+    check_neighbours(neighbours)
+    check_threads(threads)
+    if method not in METHODS:
+        raise ArgumentError(f"method must be one of {', '.join(map(repr, METHODS))}")
+    per_person = integer(rows_per_person, "rows_per_person", minimum=1)
+    plan = _Plan.of(values, q, bounds, check_epsilon(epsilon) / per_person, neighbours, step, missing)
+    domain = _check_groups(by, keys, public_groups=public_groups, neighbours=neighbours)
+    if person is not None and neighbours != "add_remove":
+        raise ArgumentError("person= leaves rows out, and under replace_one their number is public; use add_remove")
+    stream = stream_of(rng)
+    n_draws = 1 if domain is None else domain.size
+    codes = None if domain is None else codes_of(by, domain, threads)
+    people = None if person is None else people_of(person)
+    plan.check_rows(codes, "by=")
+    plan.check_rows(None if people is None else people[0], "person=")
+    digest = plan.digest(method, "" if domain is None else domain.digest.hex(), 0 if person is None else per_person)
+
+    def privacy_of(rows: int) -> Privacy:
+        spent = float_above(check_epsilon(epsilon))
+        if rows > per_person and person is None:
+            spent = times_up(float_above(plan.question.epsilon), rows)
+        return Privacy(spent, 0.0, neighbours, rows)
+
+    payment(ledger, column_name, digest, privacy_of)(stream, "draw")
+    if people is not None:
+        kept = keep_rows(*people, per_person, stream, column_name, digest)
+        codes = np.where(kept, np.uint32(0) if codes is None else codes, np.uint32(n_draws))
+    blocks = stream.draws(column_name, digest, n_draws).as_words()
+    if codes is None:
+        return plan.grid.value(plan.answer(blocks, threads))
+    grouped = put_together(plan.values, plan.grid, plan.cells, codes, n_draws, plan.missing, threads)
+    answers = group_answers(grouped, plan.question, plan.weights, blocks, threads)
+    return plan.grid.value(int(answers[0])) if domain is None else plan.grid.values(answers)
+
+
+def _check_groups(by: Any, keys: Any, *, public_groups: bool, neighbours: str) -> Domain | None:
+    if (by is None) != (keys is None):
+        raise ArgumentTypeError("by= and keys= go together: keys lists the public groups, each of which is answered")
+    if by is None:
+        return None
+    if neighbours == "replace_one" and not public_groups:
+        raise ArgumentError(
+            "under replace_one the number of rows is public but not that of a group; say public_groups=True if the group of each "
+            "row is public, or use add_remove"
+        )
+    return domain_of_keys(by, keys)
+
+
+class _Plan(NamedTuple):
+    """A request that is known to be right."""
+
+    values: Values
+    grid: Grid
+    cells: GridCells
+    question: Question
+    weights: Weights
+    missing: int | None
+
+    @classmethod
+    def of(cls, values: Any, q: Any, bounds: Any, epsilon: Fraction, neighbours: str, step: Any, missing: Any) -> _Plan:
+        fraction = check_quantile(q)
+        if fraction.denominator >= 1 << 62:
+            raise ArgumentError("q has too many digits: give a fraction with a denominator below 2**62")
+        column = open_values(values)
+        grid = Grid(bounds, step=step, dtype=column.logical)
+        if missing is not None and neighbours != "replace_one":
+            raise ArgumentError("missing= is for replace_one; under add_remove rows without a number are dropped")
+        filling = None if neighbours != "replace_one" else 0 if missing is None else grid.index_of(missing)
+        question = Question(fraction.numerator, fraction.denominator, grid.size, epsilon, neighbours == "replace_one")
+        return cls(column, grid, GridCells(grid, column.dtype), question, Weights(epsilon), filling)
+
+    def check_rows(self, others: NDArray[Any] | None, name: str) -> None:
+        """Refuse a column of another length; what is not in memory is counted when it is read."""
+        if others is not None and isinstance(self.values, Memory) and self.values.rows != others.size:
+            raise ArgumentError(f"values and {name} differ in length")
+
+    def digest(self, method: str, keys: str, kept: int) -> bytes:
+        """Identifies the mechanism: all that is public about it."""
+        question = self.question
+        numbers = (question.top, question.bottom, question.epsilon, int(question.fixed), self.missing, kept)
+        grid = (self.grid.ratio, self.grid.origin, self.grid.size)
+        return digest_of("quantile", method, *map(str, numbers), *map(str, grid), keys)
+
+    def answer(self, blocks: Blocks, threads: int | None) -> int:
+        """The grid index that answers for the whole column."""
+        column, cells, question = self.values, self.cells, self.question
+
+        def law_for(n: int) -> Law:
+            return question.law(self.weights, min(question.cap, n + 3))
+
+        window = find_window(column, cells, lambda n: question.places(n, min(question.cap, n + 3)), self.missing, threads)
+
+        def everything() -> tuple[Law, Window]:
+            return question.law(self.weights, window.n + 3), all_values(column, cells, self.missing)
+
+        def count(index: int) -> tuple[int, int, int]:
+            return count_at(column, cells, index, self.missing, threads)
+
+        return draw_point(law_for(window.n), window, blocks, 0, Recourse(count, everything))

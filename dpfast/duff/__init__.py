@@ -7,37 +7,49 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dpfast.duff.grid import Grid
+    from dpfast.duff.joint import quantiles
     from dpfast.duff.levels import Levels
+    from dpfast.duff.mean import mean
     from dpfast.duff.means import mean_levels
+    from dpfast.duff.mode import mode
     from dpfast.duff.modes import mode_levels
     from dpfast.duff.orders import median_levels, quantile_levels
     from dpfast.duff.quantile import median, quantile
     from dpfast.duff.sampling import log_probabilities, sample
+    from dpfast.duff.triangles import count_triangles
 
 # Where each public name lives; modules load on first use.
 _HOMES = {
     "Grid": "dpfast.duff.grid",
     "Levels": "dpfast.duff.levels",
+    "count_triangles": "dpfast.duff.triangles",
     "log_probabilities": "dpfast.duff.sampling",
+    "mean": "dpfast.duff.mean",
     "mean_levels": "dpfast.duff.means",
     "median": "dpfast.duff.quantile",
     "median_levels": "dpfast.duff.orders",
+    "mode": "dpfast.duff.mode",
     "mode_levels": "dpfast.duff.modes",
     "quantile": "dpfast.duff.quantile",
     "quantile_levels": "dpfast.duff.orders",
+    "quantiles": "dpfast.duff.joint",
     "sample": "dpfast.duff.sampling",
 }
 
 __all__ = [
     "Grid",
     "Levels",
+    "count_triangles",
     "log_probabilities",
+    "mean",
     "mean_levels",
     "median",
     "median_levels",
+    "mode",
     "mode_levels",
     "quantile",
     "quantile_levels",
+    "quantiles",
     "sample",
 ]
 

@@ -43,6 +43,20 @@ LARGE: Final = 1 << 20  # a group that is looked at like a column of its own
 TASK_ROWS: Final = 1 << 18
 
 
+def check_groups(by: Any, keys: Any, *, public_groups: bool, neighbours: str) -> Domain | None:
+    """The public groups as a domain; None without groups."""
+    if (by is None) != (keys is None):
+        raise ArgumentTypeError("by= and keys= go together: keys lists the public groups, each of which is answered")
+    if by is None:
+        return None
+    if neighbours == "replace_one" and not public_groups:
+        raise ArgumentError(
+            "under replace_one the number of rows is public but not that of a group; say public_groups=True if the group of each "
+            "row is public, or use add_remove"
+        )
+    return domain_of_keys(by, keys)
+
+
 def domain_of_keys(by: Any, keys: Any) -> Domain:
     """The public groups: a domain of the values of one column, or of the combinations of several."""
     if isinstance(keys, Domain):

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from dpfast.duff.data import Neighbours
+    from dpfast.duff.grid import Grid
 
-__all__ = ["mean_levels"]
+__all__ = ["extreme_levels", "mean_levels"]
 
 
 def mean_levels(values: ArrayLike, *, bounds: Any, step: Any = None, neighbours: Neighbours, missing: Any = None) -> Levels:
@@ -51,17 +52,29 @@ def mean_levels(values: ArrayLike, *, bounds: Any, step: Any = None, neighbours:
     grid, indices = grid_indices(values, bounds=bounds, step=step, neighbours=neighbours, missing=missing)
     indices.sort()
     rows: list[int] = indices.tolist()
+    return extreme_levels(rows, rows[::-1], len(rows), sum(rows), grid, neighbours, len(rows) + 1)
+
+
+def extreme_levels(
+    smallest: list[int], largest: list[int], n: int, total: int, grid: Grid, neighbours: Neighbours, last: int
+) -> Levels:
+    """Levels of the mean from its extreme rows, ascending and descending; distances from `last` on count as `last`.
+
+    `smallest` and `largest` hold at least min(last, n) rows each, `total` is the sum of all n.
+    """
     top = grid.size - 1
-    if not rows:
-        return Levels([int(neighbours == "add_remove")], [0], [top], step=grid.step, origin=grid.origin)
-    # The highest means of the rows are, mirrored, the lowest ones of the mirrored rows. Means are affine, so grid indices do.
-    reach = _added if neighbours == "add_remove" else _replaced
     first = 1 if neighbours == "add_remove" else 0
-    highs, mirrored = reach(rows, top), reach([top - row for row in reversed(rows)], top)
+    if n == 0:
+        return Levels([first], [0], [top], step=grid.step, origin=grid.origin)
+    # The highest means of the rows are, mirrored, the lowest ones of the mirrored rows. Means are affine, so grid indices do.
+    reach = _added if first else _replaced
+    steps = min(last, n + first)
+    highs = reach(smallest, n, total, top, steps)
+    mirrored = reach([top - row for row in largest], n, n * top - total, top, steps)
     distance, lower, upper = [], [], []
     low, high = 0, -1  # what the levels so far cover; empty
     for level, ((a, b), (c, d)) in enumerate(zip(highs, mirrored, strict=True), start=first):
-        new_high, new_low = a // b, top - c // d
+        new_high, new_low = (a // b, top - c // d) if level < last else (top, 0)
         if low > high:
             pieces = [(new_low, new_high)]
             low, high = (new_low, new_high) if new_low <= new_high else (low, high)
@@ -78,19 +91,18 @@ def mean_levels(values: ArrayLike, *, bounds: Any, step: Any = None, neighbours:
     return Levels(distance, lower, upper, step=grid.step, origin=grid.origin)
 
 
-def _added(rows: list[int], top: int) -> Iterator[tuple[int, int]]:
-    """The highest mean, a fraction, that k = 1, 2, ... n + 1 steps reach, at least one of them a person who comes.
+def _added(smallest: list[int], n: int, total: int, top: int, last: int) -> Iterator[tuple[int, int]]:
+    """The highest mean, a fraction, that k = 1, 2, ... last <= n + 1 steps reach, at least one of them a person who comes.
 
     j of the steps remove the smallest rows, the others add `top`; the best j never falls as k grows.
     """
-    n, total = len(rows), sum(rows)
-    smallest = list(accumulate(rows, initial=0))
+    removed = list(accumulate(smallest, initial=0))
     j = 0
 
     def mean(k: int, j: int) -> tuple[int, int]:
-        return total - smallest[j] + (k - j) * top, n + k - 2 * j
+        return total - removed[j] + (k - j) * top, n + k - 2 * j
 
-    for k in range(1, n + 2):
+    for k in range(1, last + 1):
         best = mean(k, j)
         while j < min(k - 1, n):
             more = mean(k, j + 1)
@@ -100,8 +112,7 @@ def _added(rows: list[int], top: int) -> Iterator[tuple[int, int]]:
         yield best
 
 
-def _replaced(rows: list[int], top: int) -> Iterator[tuple[int, int]]:
-    """The highest mean that k = 0, 1, ... n rows set to `top` give."""
-    n, total = len(rows), sum(rows)
-    for k, small in enumerate(accumulate(rows, initial=0)):
+def _replaced(smallest: list[int], n: int, total: int, top: int, last: int) -> Iterator[tuple[int, int]]:
+    """The highest mean that k = 0, 1, ... last <= n rows set to `top` give."""
+    for k, small in enumerate(accumulate(smallest[:last], initial=0)):
         yield total - small + k * top, n

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dpfast.domain import Domain
     from dpfast.duff.data import Neighbours
 
-__all__ = ["label_counts", "mode_levels"]
+__all__ = ["counts_of_codes", "label_codes", "label_counts", "levels_of_counts", "mode_levels"]
 
 
 def mode_levels(values: Any, *, domain: Domain, neighbours: Neighbours) -> Levels:
@@ -54,9 +54,13 @@ def mode_levels(values: Any, *, domain: Domain, neighbours: Neighbours) -> Level
     [1, 2, 0, 2]
     """
     check_neighbours(neighbours)
-    labels, counts = label_counts(values, domain)
+    return levels_of_counts(*label_counts(values, domain), domain.size)
+
+
+def levels_of_counts(labels: NDArray[np.int64], counts: NDArray[np.int64], size: int) -> Levels:
+    """Levels of the mode from the labels that occur, ascending, and how often."""
     top = int(counts.max(initial=0))
-    seen = np.concatenate([labels, [domain.size]])
+    seen = np.concatenate([labels, [size]])
     before = np.concatenate([[-1], labels])
     gaps = seen - before > 1  # runs of labels that no row has
     lower = np.concatenate([labels, before[gaps] + 1])
@@ -71,16 +75,25 @@ def mode_levels(values: Any, *, domain: Domain, neighbours: Neighbours) -> Level
 
 def label_counts(values: Any, domain: Domain) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The labels that occur, ascending, and how often."""
+    return counts_of_codes(label_codes(values, domain), domain.size)
+
+
+def label_codes(values: Any, domain: Domain) -> NDArray[Any]:
+    """The code of each value; the size of the domain, or more, for values outside."""
     if not hasattr(domain, "encode"):
         raise ArgumentTypeError("domain must be a dpfast.Domain: the public list of labels")
     rule = domain if domain.other is not None else domain.with_rule(unknown="randomise")
     if isinstance(values, (list, tuple)):
         texts = any(isinstance(value, (str, bytes)) or value is None for value in values)
         values = np.array(values, dtype=object) if texts or not values else np.asarray(values)
-    codes = rule.encode(values)
-    if domain.size <= max(1 << 16, 2 * codes.size):
-        counts = np.bincount(codes, minlength=domain.size)[: domain.size]
+    return rule.encode(values)
+
+
+def counts_of_codes(codes: NDArray[Any], size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The codes below `size` that occur, ascending, and how often."""
+    if size <= max(1 << 16, 2 * codes.size):
+        counts = np.bincount(codes, minlength=size)[:size]
         labels = np.flatnonzero(counts)
         return labels, counts[labels].astype(np.int64)
-    found, often = np.unique(codes[codes < domain.size], return_counts=True)
+    found, often = np.unique(codes[codes < size], return_counts=True)
     return found.astype(np.int64), often.astype(np.int64)

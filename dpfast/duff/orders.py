@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from dpfast.duff.data import Neighbours
 
-__all__ = ["check_quantile", "envelope_ranks", "median_levels", "quantile_distances", "quantile_levels", "quantile_rank"]
+__all__ = ["check_quantile", "entries_of", "envelope_ranks", "median_levels", "quantile_distances", "quantile_levels", "quantile_rank"]
 
 
 def median_levels(values: ArrayLike, *, bounds: Any, step: Any = None, neighbours: Neighbours, missing: Any = None) -> Levels:
@@ -96,7 +96,7 @@ def quantile_levels(
     fraction = check_quantile(q)
     grid, indices = grid_indices(values, bounds=bounds, step=step, neighbours=neighbours, missing=missing)
     indices.sort()
-    lower, upper, below, equal = _entries(indices, grid.size)
+    lower, upper, below, equal = entries_of(indices, grid.size)
     above = indices.size - below - equal
     distance = quantile_distances(fraction, below, equal, above, neighbours)
     return Levels(distance, lower, upper, step=grid.step, origin=grid.origin)
@@ -123,7 +123,7 @@ def quantile_rank(q: Fraction, n: int) -> int:
     return max(1, -(-q.numerator * n // q.denominator))
 
 
-def _entries(indices: NDArray[np.int64], size: int) -> tuple[NDArray[np.int64], ...]:
+def entries_of(indices: NDArray[np.int64], size: int) -> tuple[NDArray[np.int64], ...]:
     """Points and gaps of sorted data in order: first and last index, rows below and rows at each."""
     starts = np.flatnonzero(np.diff(indices, prepend=-1))
     points = indices[starts]

@@ -18,8 +18,10 @@ from dpfast.duff._chunks import Memory, open_values
 from dpfast.duff._select import GridCells, all_values, count_at, find_window
 from dpfast.duff._select_draw import Question, Recourse, draw_point
 from dpfast.duff.data import check_neighbours
+from dpfast.duff._request import Request
 from dpfast.duff.grid import Grid
-from dpfast.duff.groups import codes_of, domain_of_keys, group_answers, keep_rows, people_of, put_together
+from dpfast.duff.groups import check_groups, codes_of, group_answers, keep_rows, people_of, put_together
+from dpfast.duff.laplace import laplace_quantile
 from dpfast.duff.orders import check_quantile
 from dpfast.duff.sampling import digest_of, stream_of
 from dpfast.duff.weights import Weights, check_epsilon
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
 
 __all__ = ["METHODS", "median", "quantile"]
 
-METHODS: Final = ("duff",)
+METHODS: Final = ("duff", "piecewise_laplace")
 
 
 def median(
@@ -160,8 +162,9 @@ def quantile(
     step : optional
         Of the public grid {i step} inside the bounds. Default: 1 for integers, booleans, dates and times (their unit), else the
         largest power of two that is at most (upper - lower) / 2**20.
-    method : {"duff"}
-        The exponential mechanism on the distance of data sets.
+    method : {"duff", "piecewise_laplace"}
+        The exponential mechanism on the distance of data sets, or on that distance with straight lines between the order statistics,
+        which is better on fine grids: see `dpfast.duff.laplace`.
     missing : number, optional
         What NaN and null count as under replace_one; default the lower bound. Under add_remove they are dropped.
     by : column, or tuple of columns, optional
@@ -223,9 +226,14 @@ def quantile(
     check_threads(threads)
     if method not in METHODS:
         raise ArgumentError(f"method must be one of {', '.join(map(repr, METHODS))}")
+    if method == "piecewise_laplace":
+        request = Request(
+            epsilon, neighbours, by, keys, public_groups, rows_per_person, person, column_name, rng, threads, ledger
+        )
+        return laplace_quantile(values, q, bounds, step, missing, request)
     per_person = integer(rows_per_person, "rows_per_person", minimum=1)
     plan = _Plan.of(values, q, bounds, check_epsilon(epsilon) / per_person, neighbours, step, missing)
-    domain = _check_groups(by, keys, public_groups=public_groups, neighbours=neighbours)
+    domain = check_groups(by, keys, public_groups=public_groups, neighbours=neighbours)
     if person is not None and neighbours != "add_remove":
         raise ArgumentError("person= leaves rows out, and under replace_one their number is public; use add_remove")
     stream = stream_of(rng)
@@ -252,19 +260,6 @@ def quantile(
     grouped = put_together(plan.values, plan.grid, plan.cells, codes, n_draws, plan.missing, threads)
     answers = group_answers(grouped, plan.question, plan.weights, blocks, threads)
     return plan.grid.value(int(answers[0])) if domain is None else plan.grid.values(answers)
-
-
-def _check_groups(by: Any, keys: Any, *, public_groups: bool, neighbours: str) -> Domain | None:
-    if (by is None) != (keys is None):
-        raise ArgumentTypeError("by= and keys= go together: keys lists the public groups, each of which is answered")
-    if by is None:
-        return None
-    if neighbours == "replace_one" and not public_groups:
-        raise ArgumentError(
-            "under replace_one the number of rows is public but not that of a group; say public_groups=True if the group of each "
-            "row is public, or use add_remove"
-        )
-    return domain_of_keys(by, keys)
 
 
 class _Plan(NamedTuple):

@@ -24,13 +24,15 @@ from dpfast.errors import ArgumentError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["CAP", "HALF", "Weights", "check_epsilon", "decay_of"]
+__all__ = ["CAP", "HALF", "WHOLE", "Weights", "check_epsilon", "decay_of", "last_distance"]
 
 FIRST_WEIGHT: Final = 1 << 62
 CAP: Final = 1 << 30
 PIECE: Final = 1 << 24  # steps between two looks at Ctrl-C
 DENSE: Final = 1 << 20  # a table of so many weights is made whole, whoever asks
+MOST_DISTANCE: Final = 1 << 22  # for those who make a level of each distance
 HALF: Final = Fraction(1, 2)
+WHOLE: Final = Fraction(1)
 
 
 def check_epsilon(epsilon: Any) -> Fraction:
@@ -67,6 +69,16 @@ def _power(exponent: Fraction, digits: int) -> tuple[Fraction, Fraction]:
         nearest = context.exp(quotient)  # half-even whatever the context says: one step outward encloses it
         bounds.append(context.next_minus(nearest) if rounding == decimal.ROUND_FLOOR else context.next_plus(nearest))
     return Fraction(bounds[0]), Fraction(bounds[1])
+
+
+def last_distance(weights: Weights) -> int:
+    """The distance from which on all weights are equal, or may count as that: a cap of a distance keeps its sensitivity."""
+    size = 1 << 8
+    while True:
+        table = weights.table(size)
+        if table[-1] == table[-2] or size == MOST_DISTANCE:
+            return int(np.count_nonzero(table > table[-1]))
+        size *= 2
 
 
 class Weights:

@@ -23,7 +23,7 @@ from dpfast.errors import (
 )
 
 if TYPE_CHECKING:
-    from dpfast import audit, duff, etl, histogram, kernels, reference
+    from dpfast import audit, baselines, duff, etl, histogram, kernels, reference
     from dpfast._config import show_config
     from dpfast.certificates import verify
     from dpfast.composition import compose, compose_bounds, composed_delta
@@ -69,7 +69,7 @@ _HOMES = {
     "show_config": "dpfast._config",
     "verify": "dpfast.certificates",
 }
-_MODULES = ("audit", "duff", "etl", "histogram", "kernels", "reference")
+_MODULES = ("audit", "baselines", "duff", "etl", "histogram", "kernels", "reference")
 
 __all__ = [
     "ArgumentError",
@@ -99,6 +99,7 @@ __all__ = [
     "Stream",
     "__version__",
     "audit",
+    "baselines",
     "compose",
     "compose_bounds",
     "composed_delta",

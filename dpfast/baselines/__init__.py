@@ -1,4 +1,4 @@
-"""What Duff is compared with: the Laplace mechanism, noise scaled to smooth sensitivity, propose-test-release; and the comparison."""
+"""What Duff is compared with: the Laplace mechanism, smooth sensitivity, propose-test-release; and the comparison."""
 
 from __future__ import annotations
 

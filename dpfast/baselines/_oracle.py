@@ -25,7 +25,7 @@ def tuned(name: str, recipe: Any, problem: Problem, terms: Terms) -> Additive:
     """The plan with the least typical error among those of many beta. Not private."""
     keyword = KEYWORDS.get(name, "beta")
     choices: list[Any] = EXPONENTS if keyword == "exponent" else [terms.epsilon * share for share in [*FINE_SHARES, *SHARES]]
-    plans = []
+    plans: list[Additive] = []
     for choice in choices:
         try:
             plans.append(recipe(problem, terms, **{keyword: choice}))

@@ -21,10 +21,10 @@ from dpfast.errors import ArgumentError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from numpy.typing import NDArray
+
     from dpfast.baselines.noise import Noise
     from dpfast.duff.exact import Words
-
-    from numpy.typing import NDArray
 
 __all__ = ["REFUSED", "Additive", "Plan", "Recipe", "Terms", "release", "terms_of"]
 

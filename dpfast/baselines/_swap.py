@@ -1,6 +1,6 @@
 """Smooth sensitivity of an order statistic when values may change and their number may not.
 
-The largest e^(-beta (j - i - 1)) (y_j - y_i) over i <= m <= j, i < j, m the rank, y_0 and y_(n+1) the bounds. For i < i' and j < j'
+The largest e^(-beta (j - i - 1)) (y_j - y_i) over i <= m <= j, i < j, m the rank, y_0 and y_(n+1) the bounds. For i < i', j < j'
 
     M[i, j] M[i', j'] >= M[i, j'] M[i', j],
 

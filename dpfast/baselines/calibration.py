@@ -1,7 +1,7 @@
 """How much noise: scales and smoothness that keep (epsilon, delta), as published and as sharp as we can prove (B.9).
 
-Noise is SS_beta / alpha * Z. Between neighbours scales differ by at most e^beta and centres by at most the smaller SS. With
-phi = ln density of Z, the loss is at most the largest alpha |phi'(z)| + beta |1 + z phi'(z)| (a walk from one law to the other), and
+Noise is SS_beta / alpha * Z. Between neighbours scales differ by at most e^beta, centres by at most the smaller SS. With
+phi = ln density of Z, the loss is at most the largest alpha |phi'(z)| + beta |1 + z phi'(z)| (a walk from one law to the other);
 for some laws the exact loss is known. beta is a public function of epsilon and delta; alpha is rounded down, from 60 digits.
 """
 
@@ -11,6 +11,7 @@ import decimal
 import math
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from dpfast.duff._cauchy import cauchy_alpha
@@ -99,13 +100,11 @@ def laplace_alpha(epsilon: Fraction, delta: Fraction, beta: Fraction) -> Fractio
         return _below(min(alpha, e, (e - b) * growth))
 
 
-def smooth_laplace_calibration(
-    epsilon: Fraction, delta: Fraction, *, exact: bool, beta: Fraction | None = None
-) -> Calibration:
+def smooth_laplace_calibration(epsilon: Fraction, delta: Fraction, *, exact: bool, beta: Fraction | None = None) -> Calibration:
     """Of the Laplace law: beta = epsilon / (2 ln(2 / delta)); alpha = epsilon / 2, never more than the exact one, or that one.
 
-    The published pair is not (epsilon, delta)-private for large epsilon (from 7.9 at delta = 0.5, from 13.7 at 10^-6): where the exact
-    alpha is less than epsilon / 2 it is taken, and where there is none the call is refused.
+    The published pair is not (epsilon, delta)-private for large epsilon (from 7.9 at delta = 0.5, from 13.7 at 10^-6): where the
+    exact alpha is less than epsilon / 2 it is taken, and where there is none the call is refused.
     """
     if beta is None:
         with decimal.localcontext(_CONTEXT):
@@ -140,6 +139,7 @@ def zcdp_epsilon(rho: float, delta: float, *, exact: bool) -> float:
     return max(0.0, min(basic, at((low + high) / 2)))
 
 
+@lru_cache(maxsize=256)
 def zcdp_rho(epsilon: float, delta: float, *, exact: bool) -> float:
     """The largest rho, rounded down, such that rho-zCDP is (epsilon, delta)-private by `zcdp_epsilon`."""
     low, high = 0.0, epsilon

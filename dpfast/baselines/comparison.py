@@ -102,7 +102,7 @@ def compare(
     rng: Stream | None = None,
     progress: Any = None,
 ) -> pa.Table:
-    """Compare private medians: `trials` answers for each data set, mechanism and epsilon. Not a release: the table is private data.
+    """Compare private medians: `trials` answers for each data set, mechanism and epsilon; the table is private data.
 
     Parameters
     ----------
@@ -113,9 +113,9 @@ def compare(
     trials : int
         At least 1.
     mechanisms : sequence of str or callable, optional
-        "duff", "piecewise_laplace", or the name of a function of `dpfast.baselines`, as published; with "/exact" behind it for the
-        sharp calibration, with "/oracle" for the smoothness that suits this data set best, which is **not private** and shows what
-        the best choice could give. A callable is called as f(values, bounds=, epsilon=, rng=) and returns a number or None.
+        "duff", "piecewise_laplace", or the name of a function of `dpfast.baselines`, as published; with "/exact" behind it for
+        the sharp calibration, with "/oracle" for the smoothness that suits this data set best, which is **not private** and
+        shows what the best choice could give. A callable is called as f(values, bounds=, epsilon=, rng=) and returns a number or None.
         Default: all, and the exact ones where they differ.
     neighbours : {"add_remove", "replace_one"}
         The same for all but callables, which know their own.
@@ -156,7 +156,9 @@ def compare(
 
     check_neighbours(neighbours)
     trials = integer(trials, "trials", minimum=1)
-    if not isinstance(datasets, Mapping) or not all(isinstance(pair, (tuple, list)) and len(pair) == 2 for pair in datasets.values()):
+    if not isinstance(datasets, Mapping) or not all(
+        isinstance(pair, (tuple, list)) and len(pair) == 2 for pair in datasets.values()
+    ):
         raise ArgumentTypeError("datasets must map each name to a pair (values, (lower, upper))")
     for epsilon in epsilons:
         if not check_epsilon(epsilon):
@@ -225,7 +227,9 @@ def _contender(mechanism: Any) -> _Contender:
         raise ArgumentTypeError("each of mechanisms must be a name or a callable")
     name, _, kind = mechanism.partition("/")
     if name not in _RECIPES or kind not in ("", "exact", "oracle") or (kind == "oracle" and not name.startswith("smooth_")):
-        raise ArgumentError(f"no mechanism is called {mechanism!r}; there are {', '.join(_RECIPES)}, and /exact or /oracle behind them")
+        raise ArgumentError(
+            f"no mechanism is called {mechanism!r}; there are {', '.join(_RECIPES)}, and /exact or /oracle behind them"
+        )
     recipe, most_delta = _RECIPES[name]
     if kind == "oracle":
         recipe = partial(tuned, name, recipe)

@@ -112,7 +112,7 @@ class LaplaceLognormalNoise:
 
 
 class PolyPlaceNoise:
-    """The law of beta |x| whose density falls as fast as pure epsilon allows with so smooth a scale; `exponent` A = epsilon / beta.
+    """The law of beta |x| whose density falls as fast as pure epsilon allows with so smooth a scale; A = epsilon / beta.
 
     With t = 1 / A: in proportion to (1 - y)^(A - 1) up to t and to (1 + y)^-(A + 1) beyond.
     """

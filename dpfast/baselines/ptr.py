@@ -1,8 +1,8 @@
 """Propose-test-release: noise for a sensitivity that was proposed, if the data turn out to be far from exceeding it (B.9).
 
 gamma is the number of steps to the nearest data set whose local sensitivity exceeds tau, the proposal; it changes by at most one
-between neighbours, so epsilon_1 pays for gamma + Lap(1 / epsilon_1). Unless that exceeds ln(1 / (2 delta)) / epsilon_1 there is no
-result. Where tau is exceeded at the data themselves, gamma = 0, it does so with probability delta; else Lap(tau / epsilon_2) is
+between neighbours, so epsilon_1 pays for gamma + Lap(1 / epsilon_1). Unless that exceeds ln(1 / (2 delta)) / epsilon_1 there is
+no result. Where tau is exceeded at the data themselves, gamma = 0, it does so with probability delta; else Lap(tau / epsilon_2) is
 noise enough. Both epsilons are half of what is asked.
 """
 
@@ -126,8 +126,8 @@ def propose_test_release(
 
     Notes
     -----
-    **Privacy guarantee.** (`epsilon`, `delta`) for the neighbours named, half of epsilon for the test and half for the answer. The
-    threshold is rounded up; both variates are real-valued, compared and rounded to the grid without approximation.
+    **Privacy guarantee.** (`epsilon`, `delta`) for the neighbours named, half of epsilon for the test and half for the answer.
+    The threshold is rounded up; both variates are real-valued, compared and rounded to the grid without approximation.
     **Cost.** A sort.
 
     References

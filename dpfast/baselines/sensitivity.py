@@ -5,8 +5,8 @@ distance k can move by
 
     A^(k) = y_(floor((n + k) / 2) + 1) - y_(floor((n - k) / 2)) for k <= n, and b - a beyond
 
-when a person comes or goes; when values change, by the largest y_j - y_i with i <= m <= j, j - i - 1 = k. The mean of n rows moves by
-at most (b - a) / n, that of one row or none by half of b - a, T of no rows being the middle.
+when a person comes or goes; when values change, by the largest y_j - y_i with i <= m <= j, j - i - 1 = k. The mean of n rows moves
+by at most (b - a) / n, that of one row or none by half of b - a, T of no rows being the middle.
 """
 
 from __future__ import annotations
@@ -45,9 +45,7 @@ SWAP_OVER: Final = Fraction((1 << 30) + 1, 1 << 30)
 LEAST_SWAP_BETA: Final = Fraction(1, 1 << 20)
 
 
-def smooth_sensitivity(
-    values: ArrayLike, *, bounds: Any, beta: float, neighbours: Neighbours, rank: int | None = None
-) -> float:
+def smooth_sensitivity(values: ArrayLike, *, bounds: Any, beta: float, neighbours: Neighbours, rank: int | None = None) -> float:
     """Smooth sensitivity of the lower median, or under replace_one of another order statistic: private data, not for release.
 
     The largest e^(-beta d(S, S')) LS(S') over all data sets S' within the bounds, LS being how far the statistic can move between
@@ -112,7 +110,7 @@ def smooth_sensitivity(
         if n == 0:
             return 0.0  # nobody is there to change
         between, difference = largest_pair(ordered, low, high, int(rank), rate)
-        return difference * math.exp(-rate * between)
+        return float(difference * math.exp(-rate * between))
     if rank is not None:
         raise ArgumentError("rank= is for replace_one: under add_remove the statistic is the median")
     return _scan(lambda start, stop: median_steps(ordered, low, high, start, stop), n + 1, high - low, rate)
@@ -137,7 +135,7 @@ def median_steps(ordered: NDArray[Any], low: Any, high: Any, start: int, stop: i
     # index n stands for both ends: rank n + 1 is the upper bound, rank 0 the lower one
     upper = np.where(above > n, high, ordered[np.minimum(above, n) - 1] if n else high)
     lower = np.where(below < 1, low, ordered[np.maximum(below, 1) - 1] if n else low)
-    found = upper - lower
+    found: NDArray[Any] = upper - lower
     found[k >= n] = high - low
     return found
 
@@ -154,7 +152,11 @@ def local_sensitivities(values: ArrayLike, *, bounds: Any, last: int, rank: int 
     n = ordered.size
     padded = np.concatenate([np.full(last + 2, low), ordered, np.full(last + 2, high)])
     places = rank + last + 1 + np.arange(last + 2)
-    return np.array([np.max(padded[places[: k + 2]] - padded[places[: k + 2] - k - 1]) for k in range(last + 1)]) if n else padded[:0]
+    return (
+        np.array([np.max(padded[places[: k + 2]] - padded[places[: k + 2] - k - 1]) for k in range(last + 1)])
+        if n
+        else padded[:0]
+    )
 
 
 class Problem(NamedTuple):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dpfast._parquet import ParquetSource
     from dpfast.randomness import Stream
 
-__all__ = ["add_verbs"]
+__all__ = ["add_verbs", "pair"]
 
 EXAMPLE = """examples:
   dpfast quantile flights.parquet --column dep_delay --bounds=-60,600 --epsilon 1
@@ -34,7 +34,7 @@ def add_verbs(verbs: Any) -> None:
     verb = verbs.add_parser("quantile", help="a private quantile of a column, or of its groups", epilog=EXAMPLE)
     verb.add_argument("file", metavar="FILE", help="a Parquet file")
     verb.add_argument("--column", metavar="NAME", required=True, help="the column of numbers, dates or timestamps")
-    verb.add_argument("--bounds", metavar="LOW,HIGH", required=True, type=_pair, help="public; values outside are clipped")
+    verb.add_argument("--bounds", metavar="LOW,HIGH", required=True, type=pair, help="public; values outside are clipped")
     verb.add_argument(
         "--q", type=_decimal, default=decimal.Decimal("0.5"), metavar="Q", help="from 0 to 1 (default 0.5: the median)"
     )
@@ -91,7 +91,8 @@ def _point(text: str) -> Any:
         raise argparse.ArgumentTypeError("must be a number, a date (2026-11-30) or a time (2026-11-30T12:00)") from None
 
 
-def _pair(text: str) -> tuple[Any, Any]:
+def pair(text: str) -> tuple[Any, Any]:
+    """Two values with a comma between them."""
     parts = text.split(",")
     if len(parts) != 2:
         raise argparse.ArgumentTypeError("must be two values with a comma between them, as --bounds=-60,600")

@@ -17,12 +17,15 @@ if TYPE_CHECKING:
     from dpfast.duff.quantile import median, quantile
     from dpfast.duff.sampling import log_probabilities, sample
     from dpfast.duff.triangles import count_triangles
+    from dpfast.duff.utility import ErrorLaw, error_law
 
 # Where each public name lives; modules load on first use.
 _HOMES = {
+    "ErrorLaw": "dpfast.duff.utility",
     "Grid": "dpfast.duff.grid",
     "Levels": "dpfast.duff.levels",
     "count_triangles": "dpfast.duff.triangles",
+    "error_law": "dpfast.duff.utility",
     "log_probabilities": "dpfast.duff.sampling",
     "mean": "dpfast.duff.mean",
     "mean_levels": "dpfast.duff.means",
@@ -37,9 +40,11 @@ _HOMES = {
 }
 
 __all__ = [
+    "ErrorLaw",
     "Grid",
     "Levels",
     "count_triangles",
+    "error_law",
     "log_probabilities",
     "mean",
     "mean_levels",

@@ -28,8 +28,12 @@ if TYPE_CHECKING:
     from dpfast.certificates import verify
     from dpfast.composition import compose, compose_bounds, composed_delta
     from dpfast.domain import Domain
-    from dpfast.duff.quantile import median, quantile
+    from dpfast.duff.joint import quantiles
+    from dpfast.duff.mean import mean
+    from dpfast.duff.mode import mode
     from dpfast.duff.race import race, race_slack
+    from dpfast.duff.selection import median, quantile
+    from dpfast.duff.triangles import count_triangles
     from dpfast.estimate import Estimate
     from dpfast.etl.files import Report, sanitise_file
     from dpfast.etl.ledger import Ledger
@@ -60,9 +64,13 @@ _HOMES = {
     "compose": "dpfast.composition",
     "compose_bounds": "dpfast.composition",
     "composed_delta": "dpfast.composition",
+    "count_triangles": "dpfast.duff.triangles",
     "optimal_response": "dpfast.optimal",
-    "median": "dpfast.duff.quantile",
-    "quantile": "dpfast.duff.quantile",
+    "mean": "dpfast.duff.mean",
+    "median": "dpfast.duff.selection",
+    "mode": "dpfast.duff.mode",
+    "quantile": "dpfast.duff.selection",
+    "quantiles": "dpfast.duff.joint",
     "race": "dpfast.duff.race",
     "race_slack": "dpfast.duff.race",
     "sanitise_file": "dpfast.etl.files",
@@ -103,13 +111,17 @@ __all__ = [
     "compose",
     "compose_bounds",
     "composed_delta",
+    "count_triangles",
     "duff",
     "etl",
     "histogram",
     "kernels",
+    "mean",
     "median",
+    "mode",
     "optimal_response",
     "quantile",
+    "quantiles",
     "race",
     "race_slack",
     "reference",

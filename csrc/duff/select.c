@@ -12,7 +12,7 @@
 typedef void (*scan_t)(const void *, size_t, const void *, void *, uint64_t *);
 
 #define DPF_ISA base
-#include "scan.types.h"
+#include "scan.types.kernel.h"
 #undef DPF_ISA
 
 #if defined(__x86_64__)
@@ -23,7 +23,7 @@ typedef void (*scan_t)(const void *, size_t, const void *, void *, uint64_t *);
 #pragma GCC target("avx2")
 #endif
 #define DPF_ISA avx2
-#include "scan.types.h"
+#include "scan.types.kernel.h"
 #undef DPF_ISA
 #if defined(__clang__)
 #pragma clang attribute pop

@@ -91,7 +91,7 @@ int dpf_window_draw(const dpf_quantile_t *law, const dpf_window_t *window, const
     const uint64_t high = mask_of((uint64_t)(most >> 64)), low = high ? ~(uint64_t)0 : mask_of((uint64_t)most);
     dpf_u128 target = (dpf_u128)(words[1] & high) << 64 | (words[0] & low);
     if (target >= sum) return DPF_AGAIN;
-    for (size_t place = 0;; ++place) { /* ends, as the masses sum up to more than the target */
+    for (size_t place = 0; place <= 2 * window->size; ++place) {
         const entry_t entry = entry_at(law, window, place);
         const dpf_u128 mass = (dpf_u128)entry.measure * entry.weight;
         if (target < mass) {
@@ -100,4 +100,5 @@ int dpf_window_draw(const dpf_quantile_t *law, const dpf_window_t *window, const
         }
         target -= mass;
     }
+    return DPF_AGAIN; /* the total is not that of the window */
 }

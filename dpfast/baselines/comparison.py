@@ -115,7 +115,8 @@ def compare(
     mechanisms : sequence of str or callable, optional
         "duff", "piecewise_laplace", or the name of a function of `dpfast.baselines`, as published; with "/exact" behind it for
         the sharp calibration, with "/oracle" for the smoothness that suits this data set best, which is **not private** and
-        shows what the best choice could give. A callable is called as f(values, bounds=, epsilon=, rng=) and returns a number or None.
+        shows what the best choice could give. A callable is called as f(values, bounds=, epsilon=, rng=) and returns a number
+        or None.
         Default: all, and the exact ones where they differ.
     neighbours : {"add_remove", "replace_one"}
         The same for all but callables, which know their own.

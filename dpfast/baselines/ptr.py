@@ -2,8 +2,8 @@
 
 gamma is the number of steps to the nearest data set whose local sensitivity exceeds tau, the proposal; it changes by at most one
 between neighbours, so epsilon_1 pays for gamma + Lap(1 / epsilon_1). Unless that exceeds ln(1 / (2 delta)) / epsilon_1 there is
-no result. Where tau is exceeded at the data themselves, gamma = 0, it does so with probability delta; else Lap(tau / epsilon_2) is
-noise enough. Both epsilons are half of what is asked.
+no result. Where tau is exceeded at the data themselves, gamma = 0, it does so with probability delta; else Lap(tau / epsilon_2)
+is noise enough. Both epsilons are half of what is asked.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ distance k can move by
 
     A^(k) = y_(floor((n + k) / 2) + 1) - y_(floor((n - k) / 2)) for k <= n, and b - a beyond
 
-when a person comes or goes; when values change, by the largest y_j - y_i with i <= m <= j, j - i - 1 = k. The mean of n rows moves
-by at most (b - a) / n, that of one row or none by half of b - a, T of no rows being the middle.
+when a person comes or goes; when values change, by the largest y_j - y_i with i <= m <= j, j - i - 1 = k. The mean of n rows
+moves by at most (b - a) / n, that of one row or none by half of b - a, T of no rows being the middle.
 """
 
 from __future__ import annotations

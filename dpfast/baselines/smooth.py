@@ -262,8 +262,8 @@ def smooth_laplace(
     values, bounds, epsilon, delta, statistic, neighbours
         As for `laplace`. delta is above 0.
     calibration : {"paper", "exact"}
-        Both with beta = epsilon / (2 ln(2 / delta)). "paper": alpha = epsilon / 2, or less where that is not private (large epsilon;
-        refused where no alpha is). "exact": the largest alpha.
+        Both with beta = epsilon / (2 ln(2 / delta)). "paper": alpha = epsilon / 2, or less where that is not private (at large
+        epsilon; refused where no alpha is). "exact": the largest alpha.
     step, column_name, rng, ledger
         As for `laplace`.
 
@@ -333,8 +333,8 @@ def smooth_laplace_lognormal(
     values, bounds, epsilon, delta, statistic, neighbours
         As for `laplace`. delta is above 0.
     calibration : {"paper", "exact"}
-        How (epsilon, delta) is turned into concentrated privacy: "paper": rho + 2 sqrt(rho ln(1 / delta)). "exact": Canonne, Kamath
-        and Steinke. t is a sixth of the concentrated epsilon, sigma and s the best for it.
+        How (epsilon, delta) is turned into concentrated privacy: "paper": rho + 2 sqrt(rho ln(1 / delta)). "exact": Canonne,
+        Kamath and Steinke. t is a sixth of the concentrated epsilon, sigma and s the best for it.
     step, column_name, rng, ledger
         As for `laplace`.
 
@@ -362,7 +362,8 @@ def smooth_laplace_lognormal(
     Examples
     --------
     >>> from dpfast import Stream
-    >>> smooth_laplace_lognormal(range(1001), bounds=(0, 1000), epsilon=1, delta=1e-6, neighbours="add_remove", rng=Stream.insecure(1))
+    >>> spent = {"epsilon": 1.0, "delta": 1e-6}
+    >>> smooth_laplace_lognormal(range(1001), bounds=(0, 1000), **spent, neighbours="add_remove", rng=Stream.insecure(1))
     472
     """
     return release(

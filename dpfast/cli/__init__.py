@@ -19,7 +19,21 @@ from types import FrameType
 from typing import NoReturn
 
 import dpfast
-from dpfast.cli import audit, compare, domain, estimate, info, ledger, plan, quantile, sanitise, verify
+from dpfast.cli import (
+    audit,
+    compare,
+    domain,
+    estimate,
+    info,
+    ledger,
+    mean,
+    mode,
+    plan,
+    quantile,
+    sanitise,
+    triangles,
+    verify,
+)
 from dpfast.errors import DpfastError
 
 __all__ = ["main"]
@@ -96,7 +110,21 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"dpfast {dpfast.__version__}")
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
-    for family in (plan, domain, sanitise, estimate, quantile, compare, verify, audit, ledger, info):
+    for family in (
+        plan,
+        domain,
+        sanitise,
+        estimate,
+        quantile,
+        mean,
+        mode,
+        triangles,
+        compare,
+        verify,
+        audit,
+        ledger,
+        info,
+    ):
         family.add_verbs(verbs)
     for verb in verbs.choices.values():
         verb.formatter_class = argparse.RawDescriptionHelpFormatter

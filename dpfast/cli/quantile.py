@@ -14,12 +14,14 @@ from dpfast.cli.sanitise import add_noise, key_option, ledger_option
 from dpfast.errors import ArgumentError, FileError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import pyarrow as pa
 
     from dpfast._parquet import ParquetSource
     from dpfast.randomness import Stream
 
-__all__ = ["add_verbs", "pair"]
+__all__ = ["add_rows", "add_verbs", "columns_of", "keys_of", "number", "pair", "point", "show", "stream_of"]
 
 EXAMPLE = """examples:
   dpfast quantile flights.parquet --column dep_delay --bounds=-60,600 --epsilon 1
@@ -39,11 +41,17 @@ def add_verbs(verbs: Any) -> None:
         "--q", type=_decimal, default=decimal.Decimal("0.5"), metavar="Q", help="from 0 to 1 (default 0.5: the median)"
     )
     verb.add_argument("--epsilon", type=float, required=True, metavar="E", help="what the answer spends, of all groups together")
-    verb.add_argument("--step", type=_number, metavar="S", help="of the grid of answers (default: 1 for integers and dates)")
-    verb.add_argument("--neighbours", choices=("add_remove", "replace_one"), default="add_remove", help="default: add_remove")
+    verb.add_argument("--step", type=number, metavar="S", help="of the grid of answers (default: 1 for integers and dates)")
     verb.add_argument(
-        "--missing", type=_point, metavar="V", help="under replace_one: what nulls count as (default: the lower bound)"
+        "--missing", type=point, metavar="V", help="under replace_one: what nulls count as (default: the lower bound)"
     )
+    add_rows(verb)
+    verb.set_defaults(run=_quantile, verb=verb, ids=None)
+
+
+def add_rows(verb: argparse.ArgumentParser) -> None:
+    """Give a verb the options of every statistic: neighbours, groups, persons, noise."""
+    verb.add_argument("--neighbours", choices=("add_remove", "replace_one"), default="add_remove", help="default: add_remove")
     verb.add_argument("--by", metavar="A,B", help="columns whose values make the groups")
     verb.add_argument(
         "--keys", metavar="KEY", nargs="+", help="the public groups, or @FILE: one text a line, or JSON; of several columns A,B"
@@ -57,7 +65,6 @@ def add_verbs(verbs: Any) -> None:
     verb.add_argument("--ledger", metavar="FILE", help="charge this ledger first, which refuses what exceeds its cap")
     verb.add_argument("--threads", type=positive, metavar="N", help="number of threads; the result does not depend on it")
     add_json(verb)
-    verb.set_defaults(run=_quantile, verb=verb, ids=None)
 
 
 def _decimal(text: str) -> decimal.Decimal:
@@ -67,18 +74,18 @@ def _decimal(text: str) -> decimal.Decimal:
         raise argparse.ArgumentTypeError("must be a number") from None
 
 
-def _number(text: str) -> int | decimal.Decimal:
+def number(text: str) -> int | decimal.Decimal:
     """A number as it is written: 0.1 is one tenth."""
-    number = _decimal(text)
-    return int(number) if text.strip().lstrip("+-").isdecimal() else number
+    found = _decimal(text)
+    return int(found) if text.strip().lstrip("+-").isdecimal() else found
 
 
-def _point(text: str) -> Any:
+def point(text: str) -> Any:
     """A number, a date or a time."""
     import datetime
 
     try:
-        return _number(text)
+        return number(text)
     except argparse.ArgumentTypeError:
         pass
     try:
@@ -92,25 +99,25 @@ def _point(text: str) -> Any:
 
 
 def pair(text: str) -> tuple[Any, Any]:
-    """Two values with a comma between them."""
+    """Two of them, as bounds."""
     parts = text.split(",")
     if len(parts) != 2:
         raise argparse.ArgumentTypeError("must be two values with a comma between them, as --bounds=-60,600")
-    return _point(parts[0]), _point(parts[1])
+    return point(parts[0]), point(parts[1])
 
 
 def _quantile(options: argparse.Namespace) -> int:
     from dpfast._parquet import ParquetSource
     from dpfast.duff._chunks import ParquetColumn
-    from dpfast.duff.quantile import quantile
+    from dpfast.duff.selection import quantile
 
     key = key_option(options)
     if (options.by is None) != (options.keys is None):
         options.verb.error("--by and --keys go together: list the groups that are to be answered")
     names = options.by.split(",") if options.by else []
     with ParquetSource(options.file) as file, ParquetColumn(options.file, options.column) as column:
-        columns = _columns(file, [*names, *([options.person] if options.person else [])])
-        keys = _keys(options.keys, [columns[name].type for name in names]) if names else None
+        columns = columns_of(file, [*names, *([options.person] if options.person else [])])
+        keys = keys_of(options.keys, [columns[name].type for name in names]) if names else None
         by = None if not names else columns[names[0]] if len(names) == 1 else tuple(columns[name] for name in names)
         found = quantile(
             column,
@@ -126,15 +133,16 @@ def _quantile(options: argparse.Namespace) -> int:
             rows_per_person=options.rows_per_person,
             person=columns[options.person] if options.person else None,
             column_name=options.column,
-            rng=_stream(options, key),
+            rng=stream_of(options, key),
             threads=options.threads,
             ledger=ledger_option(options.ledger),
         )
-    _show(options, keys, found)
+    show(options, keys, found, title=f"{options.column}, q = {options.q}", more={"q": float(options.q)})
     return 0
 
 
-def _stream(options: argparse.Namespace, key: bytes | None) -> Stream:
+def stream_of(options: argparse.Namespace, key: bytes | None) -> Stream:
+    """Where the noise comes from."""
     from dpfast.etl.jobs import source_digest
     from dpfast.randomness import Stream
 
@@ -146,18 +154,18 @@ def _stream(options: argparse.Namespace, key: bytes | None) -> Stream:
     return Stream(key=key, context=options.context).bind_source(source_digest([("", Path(options.file))]))
 
 
-def _columns(file: ParquetSource, names: list[str]) -> dict[str, pa.ChunkedArray]:
+def columns_of(file: ParquetSource, names: Iterable[str]) -> dict[str, pa.ChunkedArray]:
     """The columns that make groups, in memory."""
     import pyarrow as pa
 
     for name in names:
         if name not in file.schema.names:
             raise ArgumentError(f"the file has no column named {name!r}")
-    batches = list(file.batches(names)) if names else []
+    batches = list(file.batches(list(names))) if names else []
     return {name: pa.chunked_array([batch.column(name) for batch in batches], file.schema.field(name).type) for name in names}
 
 
-def _keys(words: list[str], kinds: list[pa.DataType]) -> list[Any]:
+def keys_of(words: list[str], kinds: list[pa.DataType]) -> list[Any]:
     """The keys as values of the types of their columns."""
     if len(words) == 1 and words[0].startswith("@"):
         try:
@@ -197,12 +205,13 @@ def _key(word: Any, kind: pa.DataType) -> Any:
         raise ArgumentError("--keys: a column of --by holds integers") from None
 
 
-def _show(options: argparse.Namespace, keys: list[Any] | None, found: Any) -> None:
+def show(options: argparse.Namespace, keys: list[Any] | None, found: Any, *, title: str, more: dict[str, Any]) -> None:
+    """Print the answer, or those of the groups; `more` is what JSON says of the statistic."""
     answers = [found] if keys is None else list(found)
     plain = [answer.item() if hasattr(answer, "item") and answer.dtype.kind not in "Mm" else answer for answer in answers]
-    shown = [answer if isinstance(answer, (int, float)) else str(answer) for answer in plain]
+    shown = [answer if isinstance(answer, (int, float, str)) else str(answer) for answer in plain]
     if options.json:
-        head = {"column": options.column, "q": float(options.q), "epsilon": options.epsilon, "neighbours": options.neighbours}
+        head = {"column": options.column, **more, "epsilon": options.epsilon, "neighbours": options.neighbours}
         rest = {"answer": shown[0]} if keys is None else {"by": options.by.split(","), "keys": keys, "answers": shown}
         print_json(head | {"rows_per_person": options.rows_per_person} | rest)
         return
@@ -211,4 +220,4 @@ def _show(options: argparse.Namespace, keys: list[Any] | None, found: Any) -> No
         return
     labels = [key if isinstance(key, tuple) else (key,) for key in keys]
     rows = [(*map(printable, label), str(answer)) for label, answer in zip(labels, shown, strict=True)]
-    print_table([*options.by.split(","), f"{options.column}, q = {options.q}"], rows, labels=len(labels[0]))
+    print_table([*options.by.split(","), title], rows, labels=len(labels[0]))

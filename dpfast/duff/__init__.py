@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -14,8 +16,8 @@ if TYPE_CHECKING:
     from dpfast.duff.mode import mode
     from dpfast.duff.modes import mode_levels
     from dpfast.duff.orders import median_levels, quantile_levels
-    from dpfast.duff.quantile import median, quantile
     from dpfast.duff.sampling import log_probabilities, sample
+    from dpfast.duff.selection import median, quantile
     from dpfast.duff.triangles import count_triangles
     from dpfast.duff.utility import ErrorLaw, error_law
 
@@ -29,11 +31,11 @@ _HOMES = {
     "log_probabilities": "dpfast.duff.sampling",
     "mean": "dpfast.duff.mean",
     "mean_levels": "dpfast.duff.means",
-    "median": "dpfast.duff.quantile",
+    "median": "dpfast.duff.selection",
     "median_levels": "dpfast.duff.orders",
     "mode": "dpfast.duff.mode",
     "mode_levels": "dpfast.duff.modes",
-    "quantile": "dpfast.duff.quantile",
+    "quantile": "dpfast.duff.selection",
     "quantile_levels": "dpfast.duff.orders",
     "quantiles": "dpfast.duff.joint",
     "sample": "dpfast.duff.sampling",
@@ -69,3 +71,14 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+class _Face(ModuleType):
+    """An import of `duff.mode`, the module, must not hide `duff.mode`, the function."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name in _HOMES and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Face

@@ -6,7 +6,6 @@ of ten machine types, without nulls; floats may still be NaN, which every reader
 
 from __future__ import annotations
 
-import os
 import sys
 from bisect import bisect_right
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -15,8 +14,10 @@ import numpy as np
 
 from dpfast.duff._chunk_parts import PIECE_ROWS, USE, ArrayChunk, ArrowChunk, types_of
 from dpfast.errors import ArgumentError, ArgumentTypeError
+from dpfast.randomness import fresh_key
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
@@ -98,8 +99,8 @@ class Memory:
     def sample(self, size: int, run: int) -> tuple[NDArray[Any], int, int]:
         if self.rows <= 2 * size:
             return np.concatenate([np.empty(0, self.dtype), *self.pieces(0, self.rows)]), self.rows, self.rows
-        starts = np.frombuffer(os.urandom(8 * (size // run)), np.uint64) % np.uint64(self.rows - run)
-        rows = (np.sort(starts.astype(np.int64))[:, None] + np.arange(run)).reshape(-1)
+        starts = _scattered(size // run, self.rows - run)
+        rows = (np.sort(starts)[:, None] + np.arange(run)).reshape(-1)
         rows.sort()
         cuts = np.searchsorted(rows, self._ends)
         parts = [
@@ -108,6 +109,15 @@ class Memory:
             if begin < end
         ]
         return np.concatenate(parts), rows.size, self.rows
+
+
+def _scattered(n: int, end: int) -> NDArray[np.int64]:
+    """Places below `end` that no data can foresee: a counter from a fresh start, mixed (splitmix64). They decide time only."""
+    mixed = np.arange(n, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15) + np.frombuffer(fresh_key(), np.uint64)[0]
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        mixed = (mixed ^ mixed >> np.uint64(shift)) * np.uint64(factor)
+    places: NDArray[np.int64] = ((mixed ^ mixed >> np.uint64(31)) % np.uint64(end)).astype(np.int64)
+    return places
 
 
 class Source:

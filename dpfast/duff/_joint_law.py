@@ -1,7 +1,7 @@
 """The joint exponential mechanism for several quantiles: one draw in O(n m) time and memory.
 
-**Law.** Rows sit at different or equal places f_1 <= ... <= f_n of a fine grid of N places, numbered from 0. Let F(o) be the number
-of rows at or below o. Quantiles q_1 < ... < q_m (q_0 = 0, q_{m+1} = 1) are answered by places o_1 <= ... <= o_m with
+**Law.** Rows sit at different or equal places f_1 <= ... <= f_n of a fine grid of N places, numbered from 0. Let F(o) be the
+number of rows at or below o. Quantiles q_1 < ... < q_m (q_0 = 0, q_{m+1} = 1) are answered by places o_1 <= ... <= o_m with
 
     u(o) = - sum over j = 1 .. m + 1 of |F(o_j) - F(o_{j-1}) - t_j|,   t_j = (q_j - q_{j-1}) n,  F(o_0) = 0, F(o_{m+1}) = n,
 
@@ -17,14 +17,14 @@ quantiles with the j-th in cell i and no other there, for each place of it: S_1(
     W_j(i) = sum over k = 1 .. j of |cell i|^k / k! * r^(t_j + ... + t_{j-k+2}) * S_{j-k+1}(i),
 
 k of the points together in cell i. The kernel is geometric on both sides of t_j, so a row takes O(n) sums of terms that are not
-negative (csrc/duff/joint.c). A draw goes back from the last quantile: a cell, the number k of points in it, k independent
+negative (csrc/joint/joint.c). A draw goes back from the last quantile: a cell, the number k of points in it, k independent
 uniform places of the cell, then the next cell below.
 
 **Error.** Numbers have an exponent of their own and never underflow, so every placement keeps a positive chance and each step
 has a small *relative* error. For n <= 2^31 and blocks of b cells, 1024 <= b <= 2^16 and b^2 >= n, a term of S_j meets at most
 3 b + 4 n / b + 20 < 2^18.4 roundings of 2^-53; a factor of the draw (r to a fractional power by doubles, the sums over blocks and
-pairs, widths and factorials) is off by less than 2^-42 together. So with theta = 2^-34 a quantile, the chance of an outcome is its
-weight times e^(+-(m+1) theta) over a common total that is off by no more; two neighbouring data sets have four such factors.
+pairs, widths and factorials) is off by less than 2^-42 together. So with theta = 2^-34 a quantile, the chance of an outcome is
+its weight times e^(+-(m+1) theta) over a common total that is off by no more; two neighbouring data sets have four such factors.
 The loss therefore exceeds that of the law by at most (m + 1) 2^-32, and the law is run at epsilon less that.
 """
 
@@ -32,11 +32,12 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from dpfast._core import duff as core
+from dpfast._core import joint as core
 from dpfast._rounding import FIRST_DIGITS, exp_bounds, float_above, float_below
 from dpfast.duff._wide import Wide, below, pick, wide_array, wide_number, wide_numbers
 
@@ -47,7 +48,17 @@ if TYPE_CHECKING:
 
     from dpfast.duff._wide import Word
 
-__all__ = ["LEAST_SPAN", "MOST_QUANTILES", "MOST_ROWS", "Placements", "Step", "gaps_of", "joint_slack", "ratio_for", "sensitivity"]
+__all__ = [
+    "LEAST_SPAN",
+    "MOST_QUANTILES",
+    "MOST_ROWS",
+    "Placements",
+    "Step",
+    "gaps_of",
+    "joint_slack",
+    "ratio_for",
+    "sensitivity",
+]
 
 MOST_QUANTILES: Final = 1023
 MOST_ROWS: Final = 1 << 31
@@ -79,7 +90,7 @@ def ratio_for(epsilon: Fraction, quantiles: Sequence[Fraction], neighbours: str)
 
 def gaps_of(quantiles: Sequence[Fraction]) -> list[Fraction]:
     ends = [Fraction(0), *quantiles, Fraction(1)]
-    return [high - low for low, high in zip(ends, ends[1:], strict=False)]
+    return [high - low for low, high in pairwise(ends)]
 
 
 class Step:
@@ -157,7 +168,7 @@ class Placements:
             ahead = stop = cell
         return sorted(found)
 
-    def _cell(self, weights: NDArray[np.float64], ahead: int, stop: int, step: _Step, word: Word) -> int:
+    def _cell(self, weights: NDArray[np.float64], ahead: int, stop: int, step: Step, word: Word) -> int:
         """A cell below `stop`, in proportion to its weight and to the way from it to the cell `ahead`."""
         blocks = wide_array(-(-stop // LEAST_SPAN))
         for start in range(0, len(blocks), PIECE // LEAST_SPAN):

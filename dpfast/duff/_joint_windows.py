@@ -7,19 +7,20 @@ placement is drawn by weight. A uniform tuple is taken if it lies outside C, wit
 anew with fresh words. So a round ends with an outcome with chance w / Gamma, the law whatever the round; after three rounds
 everything is sorted and the full law drawn. W is such that the tuples are drawn about once in 10^6 times.
 
-Within C no two points share a cell, and W_j(i) = |cell i| S_j(i). Row j of the sums is taken over a frame of twice the length of a
-window: the cells of window j - 1, then as many without weight, where the cells of window j stand.
+Within C no two points share a cell, and W_j(i) = |cell i| S_j(i). Row j of the sums is taken over a frame of twice the length of
+a window: the cells of window j - 1, then as many without weight, where the cells of window j stand.
 """
 
 from __future__ import annotations
 
 import math
 from fractions import Fraction
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from dpfast._core import duff as core
+from dpfast._core import joint as core
 from dpfast.duff._joint_law import LEAST_SPAN, Step, gaps_of
 from dpfast.duff._wide import Wide, below, first_is_taken, happens, no_weights, pick, power_of, total_of, wide_array
 
@@ -46,7 +47,7 @@ def windows_for(n: int, size: int, quantiles: Sequence[Fraction], ratio: float) 
         return None
     half = math.ceil(reach)
     found = [(max(0, math.ceil(q * n - half)), min(n, math.floor(q * n + half))) for q in quantiles]
-    return (half, found) if all(before[1] < after[0] for before, after in zip(found, found[1:], strict=False)) else None
+    return (half, found) if all(before[1] < after[0] for before, after in pairwise(found)) else None
 
 
 class Windows:

@@ -80,7 +80,9 @@ def rows_of(request: Request, law: tuple[str, ...], check_rows: Callable[[int, s
         if others is not None:
             check_rows(others.size, name)
     kept = 0 if people is None else per_person
-    digest = digest_of(*law, str(whole / per_person), request.neighbours, "" if domain is None else domain.digest.hex(), str(kept))
+    digest = digest_of(
+        *law, str(whole / per_person), request.neighbours, "" if domain is None else domain.digest.hex(), str(kept)
+    )
 
     def privacy_of(rows: int) -> Privacy:
         spent = float_above(whole)
@@ -128,9 +130,7 @@ def grid_of(values: Any, bounds: Any, step: Any, neighbours: Any, missing: Any) 
 def indices_of(numbers: Numbers, rows: Rows, threads: int | None) -> list[NDArray[np.int64]]:
     """The grid indices of each group, in no order."""
     if rows.codes is not None:
-        together = put_together(
-            numbers.column, numbers.grid, numbers.cells, rows.codes, rows.n_groups, numbers.missing, threads
-        )
+        together = put_together(numbers.column, numbers.grid, numbers.cells, rows.codes, rows.n_groups, numbers.missing, threads)
         return [together.group(place).astype(np.int64) for place in range(rows.n_groups)]
     found, n = [np.empty(0, np.int64)], 0
     for memory in numbers.column.memories():

@@ -1,6 +1,6 @@
 """Choices among weights of any size: wide numbers, and draws that follow them exactly.
 
-A wide number is a double and a count of 2^512, as in csrc/duff/joint_wide.h; an array of them has two doubles a row, the second
+A wide number is a double and a count of 2^512, as in csrc/joint/joint_wide.h; an array of them has two doubles a row, the second
 of which holds the count in its first half. To draw one of many, the weights are summed pair by pair up to a single total, and the
 draw walks down from there: at each pair it goes to the one or the other in exact proportion to the two numbers, deciding by as
 many random words as that takes. So the chance of a weight is its share up to one rounding for each sum above it, however
@@ -168,8 +168,8 @@ def pick(weights: NDArray[np.float64], word: Word) -> int:
     for mantissas, exponents in reversed(heap[:-1]):
         place *= 2
         if place + 1 < mantissas.size:
-            pair = (Wide(float(mantissas[i]), int(exponents[i])) for i in (place, place + 1))
-            place += not first_is_taken(*pair, word)
+            first, second = (Wide(float(mantissas[i]), int(exponents[i])) for i in (place, place + 1))
+            place += not first_is_taken(first, second, word)
     return place
 
 

@@ -63,12 +63,14 @@ def quantiles(
         As for `quantile`.
     qs : sequence of float, Fraction, Decimal, or pairs of ints
         Above 0 and up to 1, in any order; at most 1023 different ones. A float is read as the shortest decimal that denotes it.
-    bounds, epsilon, neighbours, step, missing, by, keys, public_groups, rows_per_person, person, column_name, rng, threads, ledger
+    bounds, epsilon, neighbours, step
         As for `quantile`.
     method : {"joint", "recursive", "independent"}
-        "joint": one draw of all answers, by far the most accurate for up to some dozens of quantiles. "recursive": the middle quantile
-        first, then the others among the rows below and above the answer; for many quantiles. "independent": each with an equal
-        share of epsilon, sorted.
+        "joint": one draw of all answers, by far the most accurate for up to some dozens of quantiles. "recursive": the middle
+        quantile first, then the others among the rows below and above the answer; for many quantiles. "independent": each with an
+        equal share of epsilon, sorted.
+    missing, by, keys, public_groups, rows_per_person, person, column_name, rng, threads, ledger
+        As for `quantile`.
 
     Returns
     -------
@@ -83,12 +85,12 @@ def quantiles(
     Notes
     -----
     **Privacy guarantee.** Pure `epsilon` for neighbouring data sets, no delta. "joint": the exponential mechanism on
-    -sum |rows between answers - (q_j - q_(j-1)) n|, sensitivity 2 (1 - the least gap between qs, ends included) under add_remove and
-    2 under replace_one; computed in doubles with exponents of their own, whose error adds at most (m + 1) 2^-32 to the loss of m
-    quantiles, proved in `dpfast.duff._joint_law` and subtracted from epsilon beforehand. "recursive": floor(log2 m) + 1 layers share
-    epsilon; a person who comes or goes is in one part of each layer, one who changes in two, so replace_one halves the shares.
-    "recursive" and "independent" are exact, in integers. To break ties each row first gets a random place within its grid point (2^16
-    of them; fewer on a grid of more than 2^46 points), and answers are rounded down to the grid.
+    -sum |rows between answers - (q_j - q_(j-1)) n|, sensitivity 2 (1 - the least gap between qs, ends included) under add_remove
+    and 2 under replace_one; computed in doubles with exponents of their own, whose error adds at most (m + 1) 2^-32 to the loss
+    of m quantiles, proved in `dpfast.duff._joint_law` and subtracted from epsilon beforehand. "recursive": floor(log2 m) + 1
+    layers share epsilon; a person who comes or goes is in one part of each layer, one who changes in two, so replace_one halves
+    the shares. "recursive" and "independent" are exact, in integers. To break ties each row first gets a random place within its
+    grid point (2^16 of them; fewer on a grid of more than 2^46 points), and answers are rounded down to the grid.
     **Cost.** "joint": O(n), some tens of milliseconds for 10^6 rows and nine quantiles; where epsilon is so small or quantiles
     so close that most rows matter, O(n m) time and 16 n (m + 3) bytes, about 50 ns a row and quantile.
 
@@ -103,16 +105,14 @@ def quantiles(
     >>> from dpfast import Stream
     >>> delays = np.arange(100_000) % 500
     >>> quantiles(delays, [0.25, 0.5, 0.75], bounds=(0, 600), epsilon=1.0, rng=Stream.insecure(1))
-    array([125, 250, 375])
+    array([124, 250, 375])
     """
     if method not in METHODS:
         raise ArgumentError(f"method must be one of {', '.join(map(repr, METHODS))}")
     wanted = _fractions(qs)
     ascending = sorted(set(wanted))
     numbers = grid_of(values, bounds, step, neighbours, missing)
-    request = Request(
-        epsilon, neighbours, by, keys, public_groups, rows_per_person, person, column_name, rng, threads, ledger
-    )
+    request = Request(epsilon, neighbours, by, keys, public_groups, rows_per_person, person, column_name, rng, threads, ledger)
     law = ("quantiles", method, *map(str, ascending), *numbers.law)
     rows = rows_of(request, law, numbers.check_rows)
     bits = max(0, min(SLOT_BITS, MOST_PLACES_BITS - (numbers.grid.size - 1).bit_length()))

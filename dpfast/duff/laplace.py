@@ -1,21 +1,23 @@
 """Quantiles by the piecewise Laplace mechanism: Duff's distance with straight lines between the order statistics.
 
-Let U_k and L_k be the largest and the least quantile of all data sets within distance k (`orders.envelope_ranks`), U_0 = L_0 = T. For a
-grid point x with U_k < x <= U_(k+1)
+Let U_k and L_k be the largest and the least quantile of all data sets within distance k (`orders.envelope_ranks`), U_0 = L_0 = T.
+For a grid point x with U_k < x <= U_(k+1)
 
     h(x) = k R + floor(R (x - U_k) / (U_(k+1) - U_k)),
 
 mirrored below T, and h(T) = 0. **Sensitivity.** U at a real number of steps, taken on the line, obeys U_t(S) <= U_(t+1)(S') for
-neighbours S, S', because it does at both ends; so the real-valued g(x) = h(x) / R without the floor changes by at most 1 (between T(S)
-and T(S') both lie in [0, 1]), and floor(R g) by at most R. Weights w with w_h <= e^(epsilon / (2 R)) w_(h+1) are thus epsilon-private,
-R being public: the integer table of `weights`, summed over grid points, T among them. Nothing is rounded.
+neighbours S, S', because it does at both ends; so the real-valued g(x) = h(x) / R without the floor changes by at most 1 (between
+T(S) and T(S') both lie in [0, 1]), and floor(R g) by at most R. Weights w with w_h <= e^(epsilon / (2 R)) w_(h+1) are thus
+epsilon-private, R being public: the integer table of `weights`, summed over grid points, T among them. Nothing is rounded.
 
-**Which method.** Within a gap between two order statistics Duff is uniform, this mechanism prefers the side of the data. On a fine grid
-it is never much worse and up to some tens of percent better in expected error, the more so the smaller n epsilon is: mean errors of
-the median of 101 normal values, bounds +-10, epsilon 1, are listed by bench/bench_joint.py. On a coarse grid (integers, dates) most
-order statistics are ties and there is nothing between them to prefer: take "duff".
+**Which method.** Within a gap between two order statistics Duff is uniform, this mechanism prefers the side of the data. It
+matters where wide gaps next to the bounds are likely answers, n epsilon being small, and on fine grids. Mean absolute error of a
+median of normal values, bounds +-100, 300 draws each (bench/bench_joint.py): n = 101, epsilon 0.2: 1.33 against 2.48 of Duff;
+epsilon 1: 0.039 against 0.043; n = 1001, epsilon 1: 0.0051 against 0.0046 and, for integers, 0.236 against 0.238, no difference
+beyond chance. On coarse grids most order statistics are ties with nothing between them: take "duff".
 
-For other modules: `laplace_levels(indices, size, q, neighbours, epsilon)` gives the levels of h and the weights of their distances.
+For other modules: `laplace_levels(indices, size, q, neighbours, epsilon)` gives the levels of h and the weights of their
+distances.
 """
 
 from __future__ import annotations
@@ -99,7 +101,7 @@ class _Ordered:
 
 
 def _side(ends: NDArray[np.int64], parts: int) -> tuple[NDArray[np.int64], ...]:
-    """h, first and last point of the entries above ends[0]: each step is cut into as many parts as it has points for, at most R."""
+    """h, first and last point of the entries above ends[0]: each step has one for each of its points, but R + 1 at most."""
     found: list[tuple[NDArray[np.int64], ...]] = []
     for k in np.flatnonzero(np.diff(ends)).tolist():
         start, width = int(ends[k]), int(ends[k + 1] - ends[k])

@@ -67,10 +67,11 @@ threads, ledger
 
     Notes
     -----
-    **Privacy guarantee.** Pure `epsilon` for neighbouring data sets (add_remove or replace_one), exactly: a grid point x is released
-    with probability w_d(x) / sum of w in integers, d(x) the number of persons who must come, go or change until x lies between
-    attainable means, w_k <= e^(epsilon / 2) w_{k+1}. Nothing is rounded, no sum wraps.
-    **When to use.** Where the bounds are loose and outliers few. Noise on a sum and a count is better for data that fill their bounds.
+    **Privacy guarantee.** Pure `epsilon` for neighbouring data sets (add_remove or replace_one), exactly: a grid point x is
+    released with probability w_d(x) / sum of w in integers, d(x) the number of persons who must come, go or change until x lies
+    between attainable means, w_k <= e^(epsilon / 2) w_{k+1}. Nothing is rounded, no sum wraps.
+    **When to use.** Where the bounds are loose and outliers few. Noise on a sum and a count is better for data that fill their
+    bounds.
     **Cost.** O(n), and some microseconds for each level, of which about (2 / epsilon) ln(2^62 epsilon) matter.
 
     References
@@ -86,9 +87,7 @@ threads, ledger
     50.0
     """
     numbers = grid_of(values, bounds, step, neighbours, missing)
-    request = Request(
-        epsilon, neighbours, by, keys, public_groups, rows_per_person, person, column_name, rng, threads, ledger
-    )
+    request = Request(epsilon, neighbours, by, keys, public_groups, rows_per_person, person, column_name, rng, threads, ledger)
     rows = rows_of(request, ("mean", *numbers.law), numbers.check_rows)
     weights = Weights(rows.epsilon)
     last = max(last_distance(weights), 1)

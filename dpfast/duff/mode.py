@@ -66,8 +66,9 @@ def mode(
     Notes
     -----
     **Privacy guarantee.** Pure `epsilon` for neighbouring data sets, exactly: a label with c rows is released with probability
-    w_d / sum of w in integers, d = (largest count) - c. Under add_remove one person moves one count, and all other weights move one
-    way with the total, so w_k <= e^epsilon w_{k+1} is enough; under replace_one two counts move, and w_k <= e^(epsilon / 2) w_{k+1}.
+    w_d / sum of w in integers, d = (largest count) - c. Under add_remove one person moves one count, and all other weights move
+    one way with the total, so w_k <= e^epsilon w_{k+1} is enough; under replace_one two counts move, and w_k <= e^(epsilon / 2)
+    w_{k+1}.
     **Cost.** One pass; labels that no row has are never listed, so a domain of 10^9 labels costs nothing.
 
     References
@@ -82,10 +83,8 @@ def mode(
     >>> mode([7] * 60, domain=Domain.range(10**9), epsilon=2.0, rng=Stream.insecure(1))
     7
     """
-    labels = domain if isinstance(domain, Domain) else Domain(domain)  # type: ignore[arg-type]
-    request = Request(
-        epsilon, neighbours, by, keys, public_groups, rows_per_person, person, column_name, rng, threads, ledger
-    )
+    labels = domain if isinstance(domain, Domain) else Domain(domain)
+    request = Request(epsilon, neighbours, by, keys, public_groups, rows_per_person, person, column_name, rng, threads, ledger)
     codes = label_codes(values, labels)
 
     def check_rows(n: int, name: str) -> None:

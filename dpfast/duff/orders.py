@@ -23,7 +23,15 @@ if TYPE_CHECKING:
 
     from dpfast.duff.data import Neighbours
 
-__all__ = ["check_quantile", "entries_of", "envelope_ranks", "median_levels", "quantile_distances", "quantile_levels", "quantile_rank"]
+__all__ = [
+    "check_quantile",
+    "entries_of",
+    "envelope_ranks",
+    "median_levels",
+    "quantile_distances",
+    "quantile_levels",
+    "quantile_rank",
+]
 
 
 def median_levels(values: ArrayLike, *, bounds: Any, step: Any = None, neighbours: Neighbours, missing: Any = None) -> Levels:

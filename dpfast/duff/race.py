@@ -79,9 +79,10 @@ def race(log_weights: ArrayLike, *, size: Size = None, rng: Stream | None = None
 
     Notes
     -----
-    **Privacy guarantee.** With log_weights = epsilon u / (2 Delta) as real numbers this is the exponential mechanism, epsilon-DP.
-    The draw adds nothing to that (`race_slack`), but doubles are not the real numbers: rounding each log-weight by up to r costs
-    up to 2 r more, so subtract the largest before rounding. `dpfast.duff.sample` has no such term, its weights are integers.
+    **Privacy guarantee.** With log_weights = epsilon u / (2 Delta) as real numbers, Delta the most by which neighbours' utilities
+    u differ, this is the exponential mechanism, epsilon-DP. The draw adds nothing to that (`race_slack`), but doubles are not the
+    real numbers: rounding each log-weight by up to r costs up to 4 r more, so subtract the largest before rounding.
+    `dpfast.duff.sample` has no such term, its weights are integers.
     **Cost.** One pass, on two threads about as fast as memory is read; ten million draws from one array share it.
 
     References

@@ -1,9 +1,9 @@
 """Several quantiles one after the other: by halving (approximate quantiles), or each by itself.
 
 **Halving.** The middle one of the quantiles is drawn for all rows; the rows at or below the answer and the others then answer
-the quantiles on their side, as quantiles of their own number, between the answer and the bound on their side. Quantiles of one depth are
-answered for disjoint rows. A person who comes or goes changes one part of each depth by one row: floor(log2 m) + 1 depths share
-epsilon. A person who changes leaves one part and enters another: each part gets half of that.
+the quantiles on their side, as quantiles of their own number, between the answer and the bound on their side. Quantiles of one
+depth are answered for disjoint rows. A person who comes or goes changes one part of each depth by one row: floor(log2 m) + 1
+depths share epsilon. A person who changes leaves one part and enters another: each part gets half of that.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from dpfast.duff.weights import Weights
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from dpfast.duff._wide import Word
@@ -61,9 +62,7 @@ def draw_independent(
     return sorted(_draw(rows, size, q, weights, word, neighbours) for q in quantiles)
 
 
-def _draw(
-    rows: NDArray[np.int64], size: int, q: Fraction, weights: Weights, word: Word, neighbours: str = "add_remove"
-) -> int:
+def _draw(rows: NDArray[np.int64], size: int, q: Fraction, weights: Weights, word: Word, neighbours: str = "add_remove") -> int:
     """The q-quantile of sorted rows by its levels."""
     lower, upper, below_it, equal = entries_of(rows, size)
     above = rows.size - below_it - equal

@@ -215,8 +215,8 @@ def error_law(levels: Levels, *, epsilon: float) -> ErrorLaw:
 
     Notes
     -----
-    T is the nearest of the grid points of least distance. The law is that of the integers that `sample` draws from; sums are exact
-    and figures rounded to nearest. **Cost.** About a microsecond an entry.
+    T is the nearest of the grid points of least distance. The law is that of the integers that `sample` draws from; sums are
+    exact and figures rounded to nearest. **Cost.** About a microsecond an entry.
 
     References
     ----------

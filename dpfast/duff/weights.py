@@ -76,7 +76,7 @@ def last_distance(weights: Weights) -> int:
     size = 1 << 8
     while True:
         table = weights.table(size)
-        if table[-1] == table[-2] or size == MOST_DISTANCE:
+        if table.size <= size or table[-1] == table[-2] or size == MOST_DISTANCE:
             return int(np.count_nonzero(table > table[-1]))
         size *= 2
 

@@ -32,6 +32,10 @@ SPENDING = [
     "compose_bounds",
     "composed_delta",
     "race",
+    "quantiles",
+    "mean",
+    "mode",
+    "count_triangles",
     "duff.sample",
 ]
 

@@ -39,7 +39,11 @@ EXPECTED = {
     "ExponentialResponse",
     "MatrixResponse",
     "optimal_response",
+    "mean",
     "median",
+    "mode",
+    "count_triangles",
+    "quantiles",
     "quantile",
     "race",
     "race_slack",
@@ -85,7 +89,12 @@ def test_each_name_is_there_and_listed(name: str) -> None:
         "budget",
         "audit",
         "duff",
-        "duff.quantile",
+        "duff.selection",
+        "duff.joint",
+        "duff.laplace",
+        "duff.mean",
+        "duff.mode",
+        "duff.triangles",
         "duff.race",
     ],
 )
@@ -136,3 +145,9 @@ def test_privacy_parameters_are_keyword_only() -> None:
         for name, parameter in inspect.signature(call).parameters.items():
             if name in {"epsilon", "delta", "key", "context", "rng", "threads"}:
                 assert parameter.kind is inspect.Parameter.KEYWORD_ONLY, name
+
+
+def test_a_module_of_duff_does_not_hide_its_function() -> None:
+    for name in ("mode", "mean"):
+        importlib.import_module(f"dpfast.duff.{name}")
+        assert getattr(dpfast.duff, name) is getattr(dpfast, name)

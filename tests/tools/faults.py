@@ -23,7 +23,6 @@ UNIFORM = f"{STAGES}[base-0.0-6]"
 USUAL = f"{STAGES}[base-1.0-6]"
 STAGED = "tests/exact/test_matrix_kernels.py::test_two_stages_are_the_rows_of_the_matrix"
 MATRIX = f"{STAGED}[base-9-random]"
-RACE = "tests/parity/test_duff_race.py -m not\\ slow"
 
 MUTANTS = [
     Mutant(
@@ -384,56 +383,5 @@ MUTANTS = [
         "if [*head] != [(len(entries), last)]:",
         "if not head:",
         "tests/unit/test_ledger_chain.py",
-    ),
-    Mutant(
-        "weights round down",
-        "csrc/duff/weights.c",
-        "return w - (uint64_t)((dpf_u128)w * decay >> 64);",
-        "return w - (uint64_t)((dpf_u128)w * decay >> 64) - 1;",
-        "tests/exact/test_duff_weights.py",
-    ),
-    Mutant(
-        "a race takes no care of roundings",
-        "csrc/duff/race.c",
-        "if (low > race->best) return 1;",
-        "if (high >= race->best) return 1;",
-        RACE,
-    ),
-    Mutant(
-        "an entry is out too early",
-        "csrc/duff/race.c",
-        "race->best * mass * (1.0 + 0x1p-40)) continue;",
-        "race->best * mass * 0.75) continue;",
-        RACE,
-    ),
-    Mutant("a tie goes to the first", "dpfast/duff/exact.py", "if key[0] <= best]", "if key[1] <= best]", RACE),
-    Mutant("a block weighs too little", "csrc/duff/blocks.kernel.h", "(1.0 + 0x1p-14)", "(1.0 - 0x1p-14)", RACE),
-    Mutant(
-        "epsilon without its half",
-        "dpfast/duff/sampling.py",
-        "Weights(exact, HALF)",
-        "Weights(exact, 2 * HALF)",
-        "tests/statistical/test_duff_law.py",
-    ),
-    Mutant(
-        "a gap beyond the quantile is a step too near",
-        "dpfast/duff/orders.py",
-        "2 + (too_high - num) // most)",
-        "1 + (too_high - num) // most)",
-        "tests/exact/test_duff_distances.py",
-    ),
-    Mutant(
-        "a half is rounded down",
-        "dpfast/duff/grid.py",
-        "index = (floor + (part >= 0.5))",
-        "index = (floor + (part > 0.5))",
-        "tests/unit/test_duff_grid.py",
-    ),
-    Mutant(
-        "means without anyone who comes",
-        "dpfast/duff/means.py",
-        "while j < min(k - 1, n):",
-        "while j < min(k, n - 1):",
-        "tests/exact/test_duff_distances.py",
     ),
 ]

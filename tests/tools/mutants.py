@@ -18,6 +18,10 @@ from pathlib import Path
 
 from faults import MUTANTS, Mutant
 from faults_audit import MUTANTS as AUDIT_MUTANTS
+from faults_baselines import BASELINES
+from faults_duff import DUFF
+from faults_joint import JOINT
+from faults_quantile import QUANTILE
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -52,7 +56,7 @@ def survives(mutant: Mutant, folder: Path) -> str:
 
 def main(names: list[str]) -> int:
     failures = 0
-    for mutant in [*MUTANTS, *AUDIT_MUTANTS]:
+    for mutant in [*MUTANTS, *AUDIT_MUTANTS, *DUFF, *JOINT, *QUANTILE, *BASELINES]:
         if names and mutant.name not in names:
             continue
         with tempfile.TemporaryDirectory() as folder:

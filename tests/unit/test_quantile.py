@@ -232,7 +232,7 @@ def test_a_tie_at_the_cap_is_counted_in_the_data(monkeypatch: pytest.MonkeyPatch
         calls += 1
         return count_at(*arguments)
 
-    monkeypatch.setattr("dpfast.duff.quantile.count_at", counted)
+    monkeypatch.setattr("dpfast.duff.selection.count_at", counted)
     monkeypatch.setattr("dpfast.duff.groups.count_at", counted)
     one = [median(values, bounds=(0, 49), step=1, epsilon=0.01, rng=seed(number)) for number in range(30)]
     alike = [median(values, bounds=(0, 49), step=1, epsilon=0.01, rng=seed(number), threads=2) for number in range(30)]

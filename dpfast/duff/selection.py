@@ -15,17 +15,17 @@ from dpfast._spending import payment
 from dpfast._statement import Privacy
 from dpfast._threads import check_threads
 from dpfast.duff._chunks import Memory, open_values
+from dpfast.duff._request import Request
 from dpfast.duff._select import GridCells, all_values, count_at, find_window
 from dpfast.duff._select_draw import Question, Recourse, draw_point
 from dpfast.duff.data import check_neighbours
-from dpfast.duff._request import Request
 from dpfast.duff.grid import Grid
 from dpfast.duff.groups import check_groups, codes_of, group_answers, keep_rows, people_of, put_together
 from dpfast.duff.laplace import laplace_quantile
 from dpfast.duff.orders import check_quantile
 from dpfast.duff.sampling import digest_of, stream_of
 from dpfast.duff.weights import Weights, check_epsilon
-from dpfast.errors import ArgumentError, ArgumentTypeError
+from dpfast.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -163,8 +163,8 @@ def quantile(
         Of the public grid {i step} inside the bounds. Default: 1 for integers, booleans, dates and times (their unit), else the
         largest power of two that is at most (upper - lower) / 2**20.
     method : {"duff", "piecewise_laplace"}
-        The exponential mechanism on the distance of data sets, or on that distance with straight lines between the order statistics,
-        which is better on fine grids: see `dpfast.duff.laplace`.
+        The exponential mechanism on the distance of data sets, or on that distance with straight lines between the order
+        statistics, which is better on fine grids: see `dpfast.duff.laplace`.
     missing : number, optional
         What NaN and null count as under replace_one; default the lower bound. Under add_remove they are dropped.
     by : column, or tuple of columns, optional
@@ -218,9 +218,9 @@ def quantile(
     >>> from dpfast import Stream
     >>> delays = np.arange(100_001) % 500
     >>> quantile(delays, 0.9, bounds=(0, 600), epsilon=1.0, rng=Stream.insecure(1))
-    449
+    450
     >>> quantile(delays, 0.9, bounds=(0, 600), epsilon=1.0, by=delays % 2, keys=[0, 1], rng=Stream.insecure(1))
-    array([448, 449])
+    array([450, 449])
     """
     check_neighbours(neighbours)
     check_threads(threads)

@@ -1,0 +1,55 @@
+"""The faults of joint quantiles, modes, means and triangles."""
+
+from __future__ import annotations
+
+from faults import Mutant
+
+__all__ = ["JOINT"]
+
+LAWS = "tests/exact/test_joint_quantiles.py"
+STATISTICS = "tests/exact/test_duff_statistics.py"
+
+JOINT = [
+    Mutant(
+        "a sum of a row forgets the blocks before",
+        "csrc/joint/joint.c",
+        "return dpf_wide_plus(row->decayed, dpf_wide_times(row->carried, row->powers->low[place + 1]));",
+        "return dpf_wide_plus(row->decayed, dpf_wide_times(row->carried, row->powers->low[place]));",
+        f"{LAWS}::test_sums_of_a_row_are_the_convolution",
+    ),
+    Mutant(
+        "the sensitivity forgets the end gaps",
+        "dpfast/duff/_joint_law.py",
+        "return 2 * (1 - min(gaps_of(quantiles)))",
+        "return 2 * (1 - min(gaps_of(quantiles)[1:-1] or gaps_of(quantiles)))",
+        LAWS,
+    ),
+    Mutant(
+        "tuples outside the windows are too likely",
+        "dpfast/duff/_joint_windows.py",
+        "found = power_of(self.ratio, Fraction(2 * self.half))",
+        "found = power_of(self.ratio, Fraction(self.half))",
+        f"{LAWS}::test_law_of_windows_is_that_of_the_list",
+    ),
+    Mutant(
+        "a pair of strangers is passed over",
+        "csrc/joint/triangles.c",
+        "j < graph->n && d_i + degree(graph, j) > stairs[0]; ++j)",
+        "j < graph->n && d_i + degree(graph, j) > stairs[0] + 1; ++j)",
+        f"{STATISTICS}::test_sensitivities_are_those_of_all_pairs",
+    ),
+    Mutant(
+        "the mode spends twice under replace_one",
+        "dpfast/duff/mode.py",
+        'WHOLE if neighbours == "add_remove" else HALF',
+        "WHOLE",
+        "tests/unit/test_duff_joint.py::test_the_mode_draws_with_its_own_factor",
+    ),
+    Mutant(
+        "a part too many of a step",
+        "dpfast/duff/laplace.py",
+        "weights = Weights(epsilon, Fraction(1, 2 * parts))",
+        "weights = Weights(epsilon, Fraction(1, parts))",
+        f"{STATISTICS}::test_piecewise_laplace_is_private",
+    ),
+]

@@ -52,7 +52,7 @@ class _Later:
         return self._source.more(self._first + index, part)
 
 
-class Tested(NamedTuple):
+class Proposal(NamedTuple):
     """A test, and what is released after it: private data."""
 
     surplus: Fraction | None  # epsilon_1 times what gamma is above the threshold; None for an infinite gamma
@@ -68,14 +68,14 @@ class Tested(NamedTuple):
         return found
 
 
-def ptr_recipe(problem: Problem, terms: Terms, tau: Fraction | None = None) -> Tested:
+def ptr_recipe(problem: Problem, terms: Terms, tau: Fraction | None = None) -> Proposal:
     """The test at half of epsilon and the answer at the other half."""
     width = Fraction(problem.top, SHARE) if tau is None else tau / problem.grid.ratio
     half = terms.epsilon / 2
     gamma = problem.proposal(width)
     surplus = None if gamma is None else half * gamma - _threshold(terms.delta)
     scale = min(width, problem.global_sensitivity()) / half
-    return Tested(surplus, Additive(LaplaceNoise(), problem.centre(), scale, problem.top))
+    return Proposal(surplus, Additive(LaplaceNoise(), problem.centre(), scale, problem.top))
 
 
 def _threshold(delta: Fraction) -> Fraction:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -96,7 +97,7 @@ def loss(density: Callable[[Floats], Floats], alpha: float, beta: float) -> floa
 def hockey_stick(density: Callable[[Any], Any], other: Callable[[Any], Any], epsilon: float, breaks: list[float]) -> float:
     """Integral of (p - e^epsilon q)+ over the line, between the breaks."""
     total = 0.0
-    for low, high in zip(breaks[:-1], breaks[1:], strict=True):
+    for low, high in itertools.pairwise(breaks):
         total += scipy.integrate.quad(
             lambda x: max(0.0, density(x) - math.exp(epsilon) * other(x)), low, high, epsabs=1e-14, limit=400
         )[0]

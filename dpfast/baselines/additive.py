@@ -89,7 +89,7 @@ def laplace(
     --------
     >>> from dpfast import Stream
     >>> laplace(range(101), bounds=(0, 100), epsilon=1.0, statistic="mean", neighbours="replace_one", rng=Stream.insecure(1))
-    49
+    50
     """
     return release(
         "laplace",

@@ -142,7 +142,7 @@ def propose_test_release(
     >>> propose_test_release(few, **options, rng=Stream.insecure(1)) is None
     True
     >>> propose_test_release(many, **options, rng=Stream.insecure(1))
-    501.25
+    502.75
     """
     proposed = None if tau is None else exact_number(tau, "tau")
     if proposed is not None and proposed <= 0:

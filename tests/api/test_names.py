@@ -13,7 +13,7 @@ import pytest
 import dpfast
 from dpfast import errors
 
-MODULES = {"audit", "duff", "etl", "histogram", "kernels", "reference"}
+MODULES = {"audit", "baselines", "duff", "etl", "histogram", "kernels", "reference"}
 EXPECTED = {
     "ArgumentError",
     "ArgumentTypeError",
@@ -89,6 +89,8 @@ def test_each_name_is_there_and_listed(name: str) -> None:
         "budget",
         "audit",
         "duff",
+        "duff.utility",
+        "baselines",
         "duff.selection",
         "duff.joint",
         "duff.laplace",

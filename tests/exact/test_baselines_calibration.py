@@ -1,4 +1,4 @@
-"""Constants of the baselines: published figures, losses over all scales and shifts, and the mistakes that are found in the wild."""
+"""Constants of the baselines: published figures, losses over all scales and shifts, and mistakes that are found in the wild."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def discrete(density: Any, scale: float) -> Any:
 
 
 def test_noise_in_proportion_to_the_density_at_grid_points_is_not_private() -> None:
-    # epsilon 0.5, beta 0.45. Where scales are below the grid's step, the ratio of two tails is that of squares of scales: loss 2 beta for the Cauchy law
+    # epsilon 0.5, beta 0.45. Where scales are below the step, the ratio of tails is that of squared scales: loss 2 beta (Cauchy)
     narrow = 1e-3
     first, second = (discrete(partial(log_density, StudentNoise(1)), scale) for scale in (narrow, narrow * math.exp(0.45)))
     assert abs(np.log(first / second)).max() > 1.5 * 0.5

@@ -125,6 +125,34 @@ def test_the_exact_alpha_spends_all_of_delta(epsilon: float, delta: float) -> No
     assert delta_of_laplace(1.02 * float(found.alpha), float(found.beta), epsilon) > delta
 
 
+def test_no_other_scale_or_shift_spends_more() -> None:
+    epsilon, delta = 1.0, 1e-4
+    found = constants.smooth_laplace_calibration(Fraction(1), Fraction(delta), exact=True)
+    x = np.linspace(-400.0, 400.0, 800_001)
+    narrow = np.exp(-np.abs(x)) / 2
+    spent = []
+    for r in np.linspace(-float(found.beta), float(found.beta), 7):
+        for share in (0.0, 0.5, 1.0):
+            shift, wide = share * float(found.alpha) * min(1.0, math.exp(r)), math.exp(r)
+            other = np.exp(-np.abs(x - shift) / wide) / (2 * wide)
+            for one, two in ((other, narrow), (narrow, other)):
+                spent.append(float(np.maximum(one - math.exp(epsilon) * two, 0.0).sum() * 1e-3))
+    assert max(spent) == pytest.approx(delta, rel=1e-3)
+
+
+def test_discrete_laplace_noise_exceeds_delta_with_the_constants_of_the_continuous_one() -> None:
+    epsilon, delta, worst = 1.0, 1e-2, 0.0
+    found = constants.smooth_laplace_calibration(Fraction(1), Fraction(delta), exact=True)
+    alpha, beta = float(found.alpha), float(found.beta)
+    k = np.arange(-4000, 4001)
+    for sensitivity in (1, 2, 3, 5):  # in steps; noise in proportion to e^-|k| / scale at grid points
+        narrow = sensitivity / alpha
+        laws = [np.exp(-np.abs(k - shift) / scale) for shift, scale in ((0, narrow), (sensitivity, narrow * math.exp(beta)))]
+        first, second = (law / law.sum() for law in laws)
+        worst = max(worst, float(np.maximum(second - math.exp(epsilon) * first, 0.0).sum()))
+    assert worst > 1.02 * delta
+
+
 def delta_of_laplace(alpha: float, beta: float, epsilon: float) -> float:
     """The larger of both directions, of a law of scale e^beta against one of scale 1 that is alpha away."""
     wide = math.exp(beta)

@@ -25,7 +25,7 @@ BASELINES = [
         f"{EXACT}::test_swaps_are_searched_without_loss",
     ),
     Mutant(
-        "an exact alpha of Cauchy noise where the paper's smoothness is asked for",
+        "Cauchy noise for twice epsilon",
         "dpfast/baselines/calibration.py",
         "    beta = epsilon / SHARE if beta is None else beta\n    return Calibration(beta, cauchy_alpha(epsilon, beta)",
         "    beta = epsilon / SHARE if beta is None else beta\n    return Calibration(beta, cauchy_alpha(2 * epsilon, beta)",

@@ -119,6 +119,16 @@ def test_ledgers_are_charged_first_and_pure_ones_spend_no_delta(tmp_path: Path) 
         call("laplace", ledger=ledger)
 
 
+def test_persons_with_several_rows_are_charged_for_all_of_them(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "spent", cap=Privacy(20.0, 1e-2, "add_remove", 2))
+    call("smooth_laplace", ledger=ledger)
+    spent = ledger.entries()[-1].privacy
+    assert spent.epsilon == 2.0
+    assert 1e-6 * (1 + np.e) <= spent.delta <= 1e-6 * 2 * np.e * (1 + 1e-12)
+    with pytest.raises(ArgumentError, match="promise nothing"):
+        call("smooth_laplace", ledger=ledger, epsilon=9.0, delta=0.01)
+
+
 def test_dates_are_answered_as_dates() -> None:
     days = np.datetime64("2020-01-01") + np.arange(1001)
     answer = baselines.smooth_polyplace(

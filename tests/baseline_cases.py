@@ -16,7 +16,7 @@ from dpfast.baselines.noise import LaplaceLognormalNoise, LaplaceNoise, PolyPlac
 from dpfast.baselines.sensitivity import Problem, problem_of
 from dpfast.reference import duff as reference
 
-__all__ = ["answers", "excess", "hockey_stick", "log_density", "loss", "pairs", "problem", "tail"]
+__all__ = ["NODES", "NODE_WEIGHTS", "answers", "excess", "hockey_stick", "log_density", "loss", "pairs", "problem", "tail"]
 
 Floats = NDArray[np.float64]
 NODES, NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(60)

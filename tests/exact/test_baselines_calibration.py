@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.integrate
-from baseline_cases import hockey_stick, log_density, loss, tail
+from baseline_cases import NODE_WEIGHTS, NODES, hockey_stick, log_density, loss, tail
 
 from dpfast import ArgumentError
 from dpfast.baselines import calibration as constants
@@ -138,6 +138,30 @@ def test_no_other_scale_or_shift_spends_more() -> None:
             for one, two in ((other, narrow), (narrow, other)):
                 spent.append(float(np.maximum(one - math.exp(epsilon) * two, 0.0).sum() * 1e-3))
     assert max(spent) == pytest.approx(delta, rel=1e-3)
+
+
+@pytest.mark.parametrize("is_exact", [False, True])
+def test_lognormal_noise_spends_no_more_than_delta(is_exact: bool) -> None:
+    epsilon, delta = 1.0, 1e-4
+    found = constants.lognormal(Fraction(1), Fraction(delta), exact=is_exact)
+    x = np.linspace(-300.0, 300.0, 60_001)
+
+    def density(z: Any) -> Any:
+        scales = np.exp(float(found.sigma) * NODES)
+        return sum(w / c * np.exp(-np.abs(z) / c) for c, w in zip(scales, NODE_WEIGHTS, strict=True)) / NODE_WEIGHTS.sum() / 2
+
+    def spent(alpha: float, t: float) -> float:
+        worst, plain = 0.0, density(x)
+        for r in (-t, 0.0, t):
+            other = density((x - alpha * min(1.0, math.exp(r))) * math.exp(-r)) * math.exp(-r)
+            for one, two in ((other, plain), (plain, other)):
+                worst = max(worst, float(np.maximum(one - math.exp(epsilon) * two, 0.0).sum() * 1e-2))
+        return worst
+
+    alpha, t = float(found.alpha), float(found.beta)
+    assert spent(alpha, t) <= delta
+    assert spent(12 * alpha, t) > delta  # the published route through zCDP is far from tight
+    assert spent(alpha, 30 * t) > delta
 
 
 def test_discrete_laplace_noise_exceeds_delta_with_the_constants_of_the_continuous_one() -> None:

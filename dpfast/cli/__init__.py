@@ -21,6 +21,7 @@ from typing import NoReturn
 import dpfast
 from dpfast.cli import (
     audit,
+    compare,
     domain,
     estimate,
     extend,
@@ -39,7 +40,7 @@ from dpfast.errors import DpfastError
 __all__ = ["main"]
 
 # In the order of `dpfast --help`.
-FAMILIES = (plan, domain, sanitise, estimate, quantile, mean, mode, triangles, extend, verify, audit, ledger, info)
+FAMILIES = (plan, domain, sanitise, estimate, quantile, mean, mode, triangles, extend, compare, verify, audit, ledger, info)
 
 INTERRUPTED = 128 + signal.SIGINT
 TERMINATED = 128 + signal.SIGTERM

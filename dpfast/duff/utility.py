@@ -73,7 +73,7 @@ class ErrorLaw:
     distance_probability : ndarray of float64
         The chance of each.
     mean, rmse : float
-        Of the error |x - T|, in units of the values.
+        Of the error ``|x - T|``, in units of the values.
     """
 
     __slots__ = ("_centre", "_epsilon", "_levels", "_total", "_weights", "distance", "distance_probability", "mean", "rmse")
@@ -107,7 +107,7 @@ class ErrorLaw:
         self.rmse = math.sqrt(second / self._total) * float(levels.ratio)
 
     def probability_within(self, error: Any) -> float:
-        """P(|x - T| <= error)."""
+        """P(``|x - T|`` <= error)."""
         steps = math.floor(exact_number(error, "error") / self._levels.ratio)
         return self._within(steps) / self._total if steps >= 0 else 0.0
 
@@ -207,7 +207,7 @@ def error_law(levels: Levels, *, epsilon: float) -> ErrorLaw:
     Returns
     -------
     ErrorLaw
-        With mean, RMSE, quantiles and probabilities of |x - T|, those of the distance, and the bounds of theory.
+        With mean, RMSE, quantiles and probabilities of ``|x - T|``, those of the distance, and the bounds of theory.
 
     Raises
     ------

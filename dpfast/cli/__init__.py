@@ -21,6 +21,7 @@ from typing import NoReturn
 import dpfast
 from dpfast.cli import (
     audit,
+    compare,
     domain,
     estimate,
     extend,
@@ -40,7 +41,23 @@ from dpfast.errors import DpfastError
 __all__ = ["main"]
 
 # In the order of `dpfast --help`.
-FAMILIES = (plan, domain, sanitise, estimate, quantile, mean, mode, triangles, extend, verify, report, audit, ledger, info)
+FAMILIES = (
+    plan,
+    domain,
+    sanitise,
+    estimate,
+    quantile,
+    mean,
+    mode,
+    triangles,
+    extend,
+    compare,
+    verify,
+    report,
+    audit,
+    ledger,
+    info,
+)
 
 INTERRUPTED = 128 + signal.SIGINT
 TERMINATED = 128 + signal.SIGTERM

@@ -19,12 +19,14 @@ if TYPE_CHECKING:
     from dpfast.duff.sampling import log_probabilities, sample
     from dpfast.duff.selection import median, quantile
     from dpfast.duff.triangles import count_triangles
+    from dpfast.duff.utility import error_law
 
 # Where each public name lives; modules load on first use.
 _HOMES = {
     "Grid": "dpfast.duff.grid",
     "Levels": "dpfast.duff.levels",
     "count_triangles": "dpfast.duff.triangles",
+    "error_law": "dpfast.duff.utility",
     "log_probabilities": "dpfast.duff.sampling",
     "mean": "dpfast.duff.mean",
     "mean_levels": "dpfast.duff.means",
@@ -42,6 +44,7 @@ __all__ = [
     "Grid",
     "Levels",
     "count_triangles",
+    "error_law",
     "log_probabilities",
     "mean",
     "mean_levels",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy import uint64
     from numpy.typing import NDArray
 
-__all__ = ["Contender", "ReadAhead", "Tape", "Words", "settle_place", "settle_race", "uniform_below"]
+__all__ = ["Contender", "Interval", "Outward", "ReadAhead", "Tape", "Words", "settle_place", "settle_race", "uniform_below"]
 
 FIRST_DIGITS: Final = 40
 READ_AHEAD: Final = 1 << 16
@@ -85,7 +85,7 @@ class Contender(NamedTuple):
 Interval = tuple[decimal.Decimal, decimal.Decimal]
 
 
-class _Outward:
+class Outward:
     """Arithmetic on intervals to so many digits."""
 
     def __init__(self, digits: int) -> None:
@@ -131,7 +131,7 @@ def settle_race(contenders: Sequence[Contender]) -> int:
         keys: list[Interval] = []
         for place in left:
             value, bits = contenders[place].tape.bits(parts)
-            outward = _Outward(digits + 2 * bits // 3)  # 1 - U has to show the last bit
+            outward = Outward(digits + 2 * bits // 3)  # 1 - U has to show the last bit
             key = outward.log_exponential(value, bits)
             key = outward.minus(key, outward.ratio(contenders[place].log - top))
             keys.append(outward.minus(key, outward.ln(outward.ratio(contenders[place].factor))))
@@ -147,7 +147,7 @@ def settle_place(logs: Sequence[Fraction | None], scale: Fraction, tape: Tape) -
     digits, parts = FIRST_DIGITS, 0
     while True:
         value, bits = tape.bits(parts)
-        outward = _Outward(digits + 2 * bits // 3)
+        outward = Outward(digits + 2 * bits // 3)
         low = outward.ratio(scale * Fraction(value, 1 << bits))[0]
         high = outward.ratio(scale * Fraction(value + 1, 1 << bits))[1]
         total: Interval = (decimal.Decimal(0), decimal.Decimal(0))

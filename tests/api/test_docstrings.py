@@ -37,11 +37,16 @@ SPENDING = [
     "mode",
     "count_triangles",
     "duff.sample",
+    *(f"baselines.{name}" for name in dpfast.baselines.__all__ if name not in ("compare", "datasets", "smooth_sensitivity")),
 ]
 
 PUBLIC = {
     name: getattr(dpfast, name) for name in dpfast.__all__ if callable(getattr(dpfast, name)) and name not in errors.__all__
-} | {f"duff.{name}": getattr(dpfast.duff, name) for name in dpfast.duff.__all__}
+} | {
+    f"{module.__name__.removeprefix('dpfast.')}.{name}": getattr(module, name)
+    for module in (dpfast.baselines, dpfast.duff)
+    for name in module.__all__
+}
 
 
 def modules() -> list[str]:

@@ -13,7 +13,7 @@ import pytest
 import dpfast
 from dpfast import errors
 
-MODULES = {"audit", "duff", "etl", "graph", "histogram", "kernels", "plots", "reference"}
+MODULES = {"audit", "baselines", "duff", "etl", "graph", "histogram", "kernels", "plots", "reference"}
 EXPECTED = {
     "ArgumentError",
     "ArgumentTypeError",
@@ -92,6 +92,8 @@ def test_each_name_is_there_and_listed(name: str) -> None:
         "budget",
         "audit",
         "duff",
+        "duff.utility",
+        "baselines",
         "duff.selection",
         "duff.joint",
         "duff.laplace",

@@ -71,9 +71,10 @@ class Parsed(HTMLParser):
         return text in " ".join(self.texts["body"])
 
 
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(scope="module")
+def release(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A folder with a policy, a table and its release, and the page of it."""
+    folder = tmp_path_factory.mktemp("release")
     n = 1200
     table = pa.table(
         {
@@ -83,19 +84,31 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             "secret": [CANARY] * n,
         }
     )
-    pq.write_table(table, "people.parquet")
-    Path("policy.toml").write_text(POLICY)
-    sanitise_file("people.parquet", "released.parquet", Policy.load("policy.toml"))
-    return tmp_path
+    pq.write_table(table, folder / "people.parquet")
+    (folder / "policy.toml").write_text(POLICY)
+    policy = Policy.load(folder / "policy.toml")
+    sanitise_file(folder / "people.parquet", folder / "released.parquet", policy)
+    return folder, explain(policy, folder / "released.parquet").html
 
 
-def page() -> Parsed:
-    return Parsed(explain(Policy.load("policy.toml"), "released.parquet").html)
+@pytest.fixture(autouse=True)
+def folder(release: tuple[Path, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(release[0], tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
 
 
-def test_the_page_says_what_was_done_and_what_it_costs() -> None:
-    found = page()
-    assert found.texts["title"] == ["Privacy report: released.parquet"]
+@pytest.fixture
+def html(release: tuple[Path, str]) -> str:
+    return release[1]
+
+
+@pytest.fixture
+def page(html: str) -> Parsed:
+    return Parsed(html)
+
+
+def test_the_page_says_what_was_done_and_what_it_costs(page: Parsed) -> None:
+    assert page.texts["title"] == ["Privacy report: released.parquet"]
     for text in (
         "verifies: epsilon 1.5, delta 0.",
         "1,200 rows",
@@ -109,15 +122,15 @@ def test_the_page_says_what_was_done_and_what_it_costs() -> None:
         "What is not promised",
         "whether the key stayed secret".capitalize(),
     ):
-        assert found.says(text), text
-    cells = found.texts["td"]
+        assert page.says(text), text
+    cells = page.texts["td"]
     town = cells.index("town")
     assert cells[town + 2 : town + 6] == ["4", "1", "0", "47.54 %"]
-    assert CANARY not in "".join(found.texts["body"])
+    assert CANARY not in "".join(page.texts["body"])
 
 
-def test_beliefs_are_those_of_the_pure_epsilon_rounded_up() -> None:
-    cells = page().texts["td"]
+def test_beliefs_are_those_of_the_pure_epsilon_rounded_up(page: Parsed) -> None:
+    cells = page.texts["td"]
     whole = cells.index("a whole person (one row)")
     # e^1.5 p / (1 - p + e^1.5 p) is 0.04331, 0.33243 and 0.81757
     assert cells[whole + 1 : whole + 4] == ["4.4 %", "33.3 %", "81.8 %"]
@@ -146,10 +159,10 @@ def test_figures_are_rounded_up() -> None:
     assert factor(1e4) == "more than 10^300"
 
 
-def test_estimates_on_the_page_are_those_of_the_policy() -> None:
+def test_estimates_on_the_page_are_those_of_the_policy(page: Parsed) -> None:
     policy = Policy.load("policy.toml")
     estimate = policy.estimate("released.parquet", "town")
-    cells = page().texts["td"]
+    cells = page.texts["td"]
     for value, share, error in zip(
         ["Bray", "Cork", "<b>Dingle</b>", "(null)"], estimate.frequency, estimate.standard_error, strict=True
     ):
@@ -158,14 +171,12 @@ def test_estimates_on_the_page_are_those_of_the_policy() -> None:
         assert cells[place + 3] == f"{100 * error:.2f} %".replace(".00 %", " %")
 
 
-def test_the_page_needs_nothing_but_itself() -> None:
-    html = explain(Policy.load("policy.toml"), "released.parquet").html
-    found = Parsed(html)
-    tags = {tag for tag, _ in found.elements}
+def test_the_page_needs_nothing_but_itself(html: str, page: Parsed) -> None:
+    tags = {tag for tag, _ in page.elements}
     assert not tags & {"script", "link", "img", "iframe", "object", "embed", "base", "form", "foreignobject", "image", "b", "a"}
-    ids = [attributes["id"] for _, attributes in found.elements if attributes.get("id")]
+    ids = [attributes["id"] for _, attributes in page.elements if attributes.get("id")]
     assert len(ids) == len(set(ids)) > 10
-    for _, attributes in found.elements:
+    for _, attributes in page.elements:
         for name, value in attributes.items():
             assert not name.startswith("on")
             if name in ("href", "xlink:href", "src", "srcset", "data", "action"):
@@ -174,15 +185,15 @@ def test_the_page_needs_nothing_but_itself() -> None:
                 assert target.removeprefix("#") in ids
     assert "://" not in html
     assert "@import" not in html
-    assert [a["content"] for tag, a in found.elements if tag == "meta" and "http-equiv" in a] == [
+    assert [a["content"] for tag, a in page.elements if tag == "meta" and "http-equiv" in a] == [
         "default-src 'none'; style-src 'unsafe-inline'"
     ]
-    assert sum(tag == "svg" for tag, _ in found.elements) == 3
-    assert all(a.get("aria-label") for tag, a in found.elements if tag == "svg")
+    assert sum(tag == "svg" for tag, _ in page.elements) == 3
+    assert all(a.get("aria-label") for tag, a in page.elements if tag == "svg")
     assert html == explain(Policy.load("policy.toml"), "released.parquet").html
 
 
-def test_a_certificate_that_does_not_hold_is_said_in_red() -> None:
+def test_a_certificate_that_does_not_hold_is_said_in_red(page: Parsed) -> None:
     table = pq.read_table("released.parquet")
     pq.write_table(table.replace_schema_metadata(None), "bare.parquet")
     explained = explain(Policy.load("policy.toml"), "bare.parquet")
@@ -192,7 +203,7 @@ def test_a_certificate_that_does_not_hold_is_said_in_red() -> None:
     assert ("p", {"class": "bad"}) in found.elements
     assert ("p", {"class": "good"}) not in found.elements
     assert found.says("does NOT verify")
-    assert ("p", {"class": "good"}) in page().elements
+    assert ("p", {"class": "good"}) in page.elements
 
 
 def test_another_policy_is_noticed() -> None:
@@ -258,9 +269,9 @@ def test_other_formats_and_empty_tables_are_explained() -> None:
     assert found.texts["td"][-4:] == ["0 %", "-", "-", "0 % to 100 %"]
 
 
-def test_the_command_writes_the_page_and_tells_of_a_bad_certificate(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_writes_the_page_and_tells_of_a_bad_certificate(html: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", "policy.toml", "released.parquet", "-o", "report.html"]) == 0
-    assert Path("report.html").read_text() == explain(Policy.load("policy.toml"), "released.parquet").html
+    assert Path("report.html").read_text() == html
     assert capsys.readouterr().out == ""
     assert main(["report", "policy.toml", "released.parquet", "-o", "report.html"]) == 1, "a page that exists is kept"
     pq.write_table(pq.read_table("released.parquet").replace_schema_metadata(None), "bare.parquet")
@@ -273,7 +284,7 @@ def test_the_command_writes_the_page_and_tells_of_a_bad_certificate(capsys: pyte
     assert main(["report", "policy.toml", "released.parquet"]) == 2
 
 
-def test_noise_of_a_seed_is_refused_unless_allowed() -> None:
+def test_noise_of_a_seed_is_refused_unless_allowed(page: Parsed) -> None:
     command = ["sanitise", "people.parquet", "seeded.parquet", "--policy", "policy.toml", "--insecure-seed", "7"]
     assert main(command) == 0
     policy = Policy.load("policy.toml")
@@ -281,12 +292,12 @@ def test_noise_of_a_seed_is_refused_unless_allowed() -> None:
     allowed = explain(policy, "seeded.parquet", allow_insecure=True)
     assert allowed.problem is None
     assert Parsed(allowed.html).says("Do not publish this table.")
-    assert not page().says("Do not publish this table.")
+    assert not page.says("Do not publish this table.")
 
 
 @pytest.mark.parametrize("browser", BROWSERS[:1])
-def test_a_browser_shows_the_page(browser: str) -> None:
-    Path("report.html").write_text(explain(Policy.load("policy.toml"), "released.parquet").html)
+def test_a_browser_shows_the_page(browser: str, html: str) -> None:
+    Path("report.html").write_text(html)
     command = [browser, "--headless", "--no-sandbox", "--disable-gpu", "--window-size=1000,3000", "--screenshot=page.png"]
     subprocess.run([*command, Path("report.html").absolute().as_uri()], check=True, capture_output=True, timeout=120)
     assert Path("page.png").stat().st_size > 20_000

@@ -1,0 +1,114 @@
+"""Speed of comparisons, of releases and of smooth sensitivity; every answer is checked before it is timed.
+
+pytest bench/bench_baselines.py                 everything, a minute or two
+pytest bench/bench_baselines.py -k reach -s     the promised figures; kept under results/
+
+Peers, each skipped where it is not installed: OpenDP (opendp), diffprivlib (0.6 needs scikit-learn below 1.6). Both release a
+quantile by the exponential mechanism on ranks, with floating-point weights, of a column in memory.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+from timing import interleaved, save
+
+from dpfast import Stream, baselines, median
+
+EPSILONS = [0.01, 0.03, 0.1, 0.3, 1.0, 3.0]
+SEVEN = [
+    "duff",
+    "laplace",
+    "smooth_cauchy",
+    "smooth_student_t",
+    "smooth_polyplace",
+    "smooth_laplace",
+    "smooth_laplace_lognormal",
+]
+MOST_SECONDS = 60.0
+NOISES = [name for name in baselines.__all__ if name not in ("compare", "datasets", "smooth_sensitivity")]
+
+
+def column(n: int) -> np.ndarray[Any, Any]:
+    return np.random.default_rng(1).normal(size=n)
+
+
+def test_reach_of_a_comparison() -> None:
+    """A thousand trials of seven mechanisms at six epsilons on seven data sets of ten thousand rows."""
+    data = {name: pair for name, pair in baselines.datasets(10_000).items() if name != "flights"}
+    assert len(data) == 7
+    start, used = time.perf_counter(), time.process_time()
+    table = baselines.compare(data, epsilons=EPSILONS, trials=1000, mechanisms=SEVEN, rng=Stream.insecure(1), progress=False)
+    seconds, used = time.perf_counter() - start, time.process_time() - used
+    assert table.num_rows == 7 * 7 * 6
+    rows = {(row["dataset"], row["mechanism"], row["epsilon"]): row["error_mean"] for row in table.to_pylist()}
+    assert rows["normal", "duff", 1.0] < rows["normal", "smooth_polyplace", 1.0] < rows["normal", "smooth_cauchy", 1.0]
+    save("baselines_compare", [{"answers": 1000 * table.num_rows, "seconds": seconds, "processor seconds": used}])
+    print(f"\n{seconds:.1f} s, {used:.1f} of a processor")
+    assert used <= MOST_SECONDS
+
+
+@pytest.mark.parametrize("name", NOISES)
+def test_release(benchmark: Any, name: str) -> None:
+    values = column(10_000)
+    call = getattr(baselines, name)
+    options: dict[str, Any] = {"bounds": (-10.0, 10.0), "epsilon": 1.0, "delta": 1e-6, "neighbours": "add_remove"}
+    answer = call(values, **options)
+    assert answer is None or -10 <= answer <= 10
+    benchmark.group = "one release of ten thousand rows"
+    benchmark(call, values, **options)
+
+
+@pytest.mark.parametrize("neighbours", ["add_remove", "replace_one"])
+@pytest.mark.parametrize("n", [10**4, 10**5, 10**6])
+def test_smooth_sensitivity_grows_with_the_rows(benchmark: Any, n: int, neighbours: Any) -> None:
+    values = np.sort(column(n))
+    assert 0 < baselines.smooth_sensitivity(values, bounds=(-10, 10), beta=0.01, neighbours=neighbours) < 1
+    benchmark.group = f"smooth sensitivity, {neighbours}"
+    benchmark(baselines.smooth_sensitivity, values, bounds=(-10, 10), beta=0.01, neighbours=neighbours)
+
+
+def opendp_median(n: int) -> Any:
+    """Its quantile of a grid of candidates, epsilon 1."""
+    dp = pytest.importorskip("opendp.prelude")
+    dp.enable_features("contrib")
+    space = dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.symmetric_distance()
+    candidates = np.linspace(-10, 10, 4001).tolist()
+    scores = dp.t.then_quantile_score_candidates(candidates, alpha=0.5)
+
+    def release(scale: float) -> Any:
+        return space >> scores >> dp.m.then_noisy_max(dp.max_divergence(), scale=scale, negate=True)
+
+    spending_one = release(release(1.0).map(1))
+    return lambda values: candidates[spending_one(values)]
+
+
+def diffprivlib_median(n: int) -> Any:
+    tools = pytest.importorskip("diffprivlib.tools", exc_type=ImportError)
+    return lambda values: float(tools.median(values, epsilon=1.0, bounds=(-10, 10)))
+
+
+PEERS = {"opendp": opendp_median, "diffprivlib": diffprivlib_median}
+
+
+@pytest.mark.parametrize("peer", sorted(PEERS))
+def test_reach_of_a_median(peer: str) -> None:
+    n = 100_000
+    values, truth = column(n), float(np.median(column(n)))
+    theirs = PEERS[peer](n)
+    argument = values.tolist() if peer == "opendp" else values
+
+    def ours() -> Any:
+        return median(values, bounds=(-10.0, 10.0), epsilon=1.0)
+
+    contenders = {"dpfast": ours, peer: lambda: theirs(argument)}
+    for name, run in contenders.items():
+        assert abs(np.mean([run() for _ in range(5)]) - truth) < 0.02, name
+    seconds = interleaved(contenders, rounds=5)
+    ratio = seconds[peer] / seconds["dpfast"]
+    save(f"baselines_{peer}", [{"n": n, "seconds": seconds, "times faster": ratio}])
+    print(f"\n{peer}: {ratio:.1f} times the time of dpfast.median")
+    assert ratio > 1

@@ -1,0 +1,43 @@
+"""The smoothness that suits a data set best: for comparisons, never for releases, as the choice itself tells of the data."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from dpfast.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from dpfast.baselines._release import Additive, Terms
+    from dpfast.baselines.sensitivity import Problem
+
+__all__ = ["tuned"]
+
+SHARES: Final = [Fraction(place, 40) for place in range(1, 40)]
+FINE_SHARES: Final = [Fraction(1, 1 << place) for place in range(6, 13)]
+EXPONENTS: Final = [3, 4, 5, 6, 8, 10, 12, 16, 20, 25, 32, 40, 50, 64, 80, 100, 128]
+KEYWORDS: Final = {"smooth_polyplace": "exponent", "smooth_laplace_lognormal": "t"}
+
+
+def tuned(name: str, recipe: Any, problem: Problem, terms: Terms) -> Additive:
+    """The plan with the least typical error among those of many beta. Not private."""
+    keyword = KEYWORDS.get(name, "beta")
+    choices: list[Any] = EXPONENTS if keyword == "exponent" else [terms.epsilon * share for share in [*FINE_SHARES, *SHARES]]
+    plans: list[Additive] = []
+    for choice in choices:
+        try:
+            plans.append(recipe(problem, terms, **{keyword: choice}))
+        except (ArgumentError, ZeroDivisionError):  # not private with this one
+            continue
+    if not plans:
+        raise ArgumentError("no smoothness makes this mechanism private at this epsilon and delta")
+    return min(plans, key=_typical)
+
+
+def _typical(plan: Additive) -> float:
+    """The scale times the magnitude at the middle of its numbers."""
+    middle = [np.array([0.5])] * plan.noise.numbers
+    low, high = plan.noise.floats(middle, middle, np.zeros(1, np.uint64))
+    return float(plan.scale) * float(low[0] + high[0])

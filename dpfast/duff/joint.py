@@ -85,7 +85,7 @@ def quantiles(
     Notes
     -----
     **Privacy guarantee.** Pure `epsilon` for neighbouring data sets, no delta. "joint": the exponential mechanism on
-    -sum |rows between answers - (q_j - q_(j-1)) n|, sensitivity 2 (1 - the least gap between qs, ends included) under add_remove
+    ``-sum |rows between answers - (q_j - q_(j-1)) n|``, sensitivity 2 (1 - the least gap between qs, ends included) under add_remove
     and 2 under replace_one; computed in doubles with exponents of their own, whose error adds at most (m + 1) 2^-32 to the loss
     of m quantiles, proved in `dpfast.duff._joint_law` and subtracted from epsilon beforehand. "recursive": floor(log2 m) + 1
     layers share epsilon; a person who comes or goes is in one part of each layer, one who changes in two, so replace_one halves

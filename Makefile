@@ -26,13 +26,14 @@ build/tsan/built: SANITIZE := thread
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help demo test check soak bench lint clean
+.PHONY: help demo test check soak bench docs lint clean
 help:
 	@echo "make demo    sanitise a real Parquet file and look at the result"
 	@echo "make test    lint, types, all tests, then the core under ASan and UBSan"
 	@echo "make check   thread sanitizer, C driver, mutants, source and binary distributions"
 	@echo "make soak    the statistical tests at length, under a key of today"
 	@echo "make bench   speed against copying and against numpy"
+	@echo "make docs    the guide, in build/docs; warnings are errors"
 	@echo "make lint    style, types, C warnings"
 	@echo "make clean   remove what was built"
 
@@ -63,6 +64,9 @@ soak: $(INSTALLED)
 bench: $(INSTALLED)
 	@$(BIN)/python bench/report.py
 
+docs: $(INSTALLED) $(VENV)/docs-installed
+	@$(STAGE) "guide" $(BIN)/sphinx-build -q -W --keep-going -b html docs build/docs
+
 lint: $(INSTALLED)
 	@$(STAGE) "style" $(BIN)/ruff check .
 	@$(STAGE) "format" $(BIN)/ruff format --check .
@@ -70,7 +74,7 @@ lint: $(INSTALLED)
 	@$(STAGE) "C warnings" sh -c 'for file in csrc/*/*.c; do $(CC) -O3 $(C_FLAGS) -c $$file -o /dev/null || exit 1; done'
 
 clean:
-	rm -rf build dist demo .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info dpfast/_core/*.c dpfast/_core/*.so $(INSTALLED)
+	rm -rf build dist demo .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info dpfast/_core/*.c dpfast/_core/*.so $(INSTALLED) $(VENV)/docs-installed
 
 # The environment. Python files are used where they are; what is compiled or declared asks for a new installation.
 $(BIN)/python:
@@ -83,6 +87,10 @@ $(INSTALLED): pyproject.toml setup.py $(wildcard csrc/* csrc/*/*) $(wildcard dpf
 		> $(VENV)/build-requires
 	$(BIN)/pip install --quiet -r $(VENV)/build-requires
 	$(BIN)/pip install --quiet --no-build-isolation --use-pep517 --editable '.[test]'
+	@touch $@
+
+$(VENV)/docs-installed: pyproject.toml | $(INSTALLED)
+	$(BIN)/pip install --quiet $$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["docs"])')
 	@touch $@
 
 # A sanitised build is a tree of its own, so that no object or generated file of it reaches an ordinary build.

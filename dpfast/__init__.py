@@ -25,7 +25,7 @@ from dpfast.errors import (
 )
 
 if TYPE_CHECKING:
-    from dpfast import etl, graph, histogram, reference
+    from dpfast import audit, etl, graph, histogram, kernels, reference
     from dpfast._config import show_config
     from dpfast.certificates import verify
     from dpfast.composition import compose, compose_bounds, composed_delta
@@ -65,7 +65,7 @@ _HOMES = {
     "show_config": "dpfast._config",
     "verify": "dpfast.certificates",
 }
-_MODULES = ("etl", "graph", "histogram", "reference")
+_MODULES = ("audit", "etl", "graph", "histogram", "kernels", "reference")
 
 __all__ = [
     "ArgumentError",
@@ -96,12 +96,14 @@ __all__ = [
     "Stream",
     "ViolationError",
     "__version__",
+    "audit",
     "compose",
     "compose_bounds",
     "composed_delta",
     "etl",
     "graph",
     "histogram",
+    "kernels",
     "optimal_response",
     "reference",
     "sanitise_file",

@@ -20,7 +20,16 @@ if TYPE_CHECKING:
 
     from dpfast.integer_table import IntegerTable
 
-__all__ = ["SufficientSet", "pair_delta", "pair_epsilon", "pair_losses", "pair_sets", "table_delta", "table_epsilon"]
+__all__ = [
+    "SufficientSet",
+    "pair_delta",
+    "pair_epsilon",
+    "pair_losses",
+    "pair_sets",
+    "table_delta",
+    "table_epsilon",
+    "worst_pair",
+]
 
 WORD_RANGE: Final = 1 << 64
 EXACT_PAIRS: Final = 64  # pairs that are settled in integers; the others are bounded
@@ -135,7 +144,7 @@ def table_delta(table: IntegerTable, epsilon: float, *, unknown: bool) -> float:
     """
     if epsilon >= _pure_epsilon(table, unknown=unknown):
         return 0.0
-    return _worst(table, epsilon, unknown=unknown)[0]
+    return worst_pair(table, epsilon, unknown=unknown)[0]
 
 
 def table_epsilon(table: IntegerTable, delta: float, *, unknown: bool) -> float:
@@ -167,7 +176,7 @@ def table_epsilon(table: IntegerTable, delta: float, *, unknown: bool) -> float:
         return pure
     epsilon, roundings = 0.0, 2.0**-46
     while epsilon < min(pure, LARGEST_EPSILON):
-        worst, (i, j) = _worst(table, epsilon, unknown=unknown)
+        worst, (i, j) = worst_pair(table, epsilon, unknown=unknown)
         if worst <= delta:
             return epsilon
         needed = pair_epsilon(table.integers(i), table.integers(j), delta)
@@ -196,8 +205,8 @@ def _pure_epsilon(table: IntegerTable, *, unknown: bool) -> float:
     return log_above(best.numerator, best.denominator) if best > 1 else 0.0
 
 
-def _worst(table: IntegerTable, epsilon: float, *, unknown: bool) -> tuple[float, tuple[int, int]]:
-    """The greatest delta over ordered pairs, rounded up, and the pair that doubles find it at.
+def worst_pair(table: IntegerTable, epsilon: float, *, unknown: bool) -> tuple[float, tuple[int, int]]:
+    """Return the greatest delta over ordered pairs, rounded up, and the pair that doubles find it at.
 
     A double sum differs from the integer one by less than 2^-47.5: entries and products are within a factor 1 +- 2^-51 of
     the integers and matter only where they are at most T[i, x], which sum to 2^64, and adding k <= 4096 terms has at most 24

@@ -68,15 +68,20 @@ class IntegerTable:
                 rows[row, category] = float(WORD_RANGE)
         return rows
 
-    def law(self, *, unknown: bool) -> MatrixLaw:
-        """The kernels' form of the table."""
+    def search_rows(self, *, unknown: bool) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
+        """The last word of each category in each row, and the first category that has a word: search from there."""
         rows = self.rows(unknown=unknown)
         firsts = np.argmax(rows > 0, axis=1).astype(np.uint32)
         tops = np.cumsum(rows, axis=1, dtype=np.uint64) - np.uint64(1)
         for row, category in self.full.items():
             if row < rows.shape[0]:
                 firsts[row], tops[row, category:] = category, WORD_RANGE - 1
-        return MatrixLaw(tops, firsts, np.empty(rows.shape[0] * GUIDE_SIZE, np.uint32), unknown)
+        return tops, firsts
+
+    def law(self, *, unknown: bool) -> MatrixLaw:
+        """The kernels' form of the table."""
+        tops, firsts = self.search_rows(unknown=unknown)
+        return MatrixLaw(tops, firsts, np.empty(tops.shape[0] * GUIDE_SIZE, np.uint32), unknown)
 
     def to_bytes(self, *, unknown: bool) -> bytes:
         """The table as a format: for each row and category the words as 8 little-endian bytes, 2^64 as eight zeros.

@@ -136,20 +136,37 @@ class RowReader:
         """The whole words of the next rows (at most a tile)."""
         return self._next(n_rows).view("<u8")
 
+    def joined(self, start: int, out: NDArray[np.uint64]) -> None:
+        """Write the whole words of the next rows (at most a tile), which begin at row `start` of this reader."""
+        high = self.high(out.size)
+        size = BLOCK_BYTES * out.size
+        blocks, enciphered = self._room(size)
+        core.row_blocks(self._first + start, blocks[:size])
+        self._ecb().update_into(blocks.data[:size], enciphered.data)
+        core.join_words(high, enciphered, out)
+
+    def _ecb(self) -> CipherContext:
+        if self._low is None:
+            self._low = _block_mode(self._subkey)
+        return self._low
+
+    def _room(self, size: int) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+        """Memory for blocks and for the enciphered ones."""
+        if self._blocks.size < size:
+            self._blocks = np.empty(2 * size, np.uint8)
+            self._enciphered = np.empty(2 * size + BLOCK_BYTES, np.uint8)
+        return self._blocks, self._enciphered
+
     def low(self, pending: core.Pending, start: int) -> NDArray[np.uint8]:
         """Enciphered blocks that hold the low bits of pending cells, whose row 0 is row `start` of this reader.
 
         They live until the next call, and may be followed by others.
         """
-        if self._low is None:
-            self._low = _block_mode(self._subkey)
         size = BLOCK_BYTES * len(pending)
-        if self._blocks.size < size:
-            self._blocks = np.empty(2 * size, np.uint8)
-            self._enciphered = np.empty(2 * size + BLOCK_BYTES, np.uint8)
-        pending.counter_blocks(self._first + start, self._blocks)
-        self._low.update_into(self._blocks.data[:size], self._enciphered.data)
-        return self._enciphered
+        blocks, enciphered = self._room(size)
+        pending.counter_blocks(self._first + start, blocks)
+        self._ecb().update_into(blocks.data[:size], enciphered.data)
+        return enciphered
 
 
 class DrawBits:

@@ -24,6 +24,13 @@ void dpf_counter_blocks(uint64_t plane, uint64_t first, const uint32_t *rows, si
     }
 }
 
+void dpf_row_blocks(uint64_t plane, uint64_t first, size_t n, uint8_t *blocks) {
+    for (size_t i = 0; i < n; ++i) {
+        store_be64(blocks + DPF_BLOCK * i, plane);
+        store_be64(blocks + DPF_BLOCK * i + 8, first + i);
+    }
+}
+
 void dpf_id_integer_blocks(const uint64_t *ids, int is_unsigned, uint8_t tag, const uint32_t *codes, size_t n,
                            uint8_t *blocks) {
     for (size_t i = 0; i < n; ++i) {
@@ -79,10 +86,16 @@ void dpf_blocks_scatter(const uint8_t *blocks, const uint32_t *rows, size_t n, u
     for (size_t i = 0; i < n; ++i) memcpy(state + DPF_BLOCK * (size_t)rows[i], blocks + DPF_BLOCK * i, DPF_BLOCK);
 }
 
+static inline uint64_t load_le64(const uint8_t *at) {
+    uint64_t w = 0;
+    for (int j = 7; j >= 0; --j) w = w << 8 | at[j];
+    return w;
+}
+
+void dpf_join_words(const uint16_t *high, const uint8_t *blocks, size_t n, uint64_t *words) {
+    for (size_t i = 0; i < n; ++i) words[i] = (uint64_t)high[i] << 48 | load_le64(blocks + DPF_BLOCK * i) << 16 >> 16;
+}
+
 void dpf_block_words(const uint8_t *blocks, size_t n, uint64_t *words) {
-    for (size_t i = 0; i < n; ++i) {
-        uint64_t w = 0;
-        for (int j = 7; j >= 0; --j) w = w << 8 | blocks[DPF_BLOCK * i + (size_t)j];
-        words[i] = w;
-    }
+    for (size_t i = 0; i < n; ++i) words[i] = load_le64(blocks + DPF_BLOCK * i);
 }

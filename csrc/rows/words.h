@@ -11,6 +11,9 @@ enum { DPF_BLOCK = 16 };
  * rows [in] n;   blocks [out] 16 n bytes */
 void dpf_counter_blocks(uint64_t plane, uint64_t first, const uint32_t *rows, size_t n, uint8_t *blocks);
 
+/* The same for n rows from `first` on.   blocks [out] 16 n bytes */
+void dpf_row_blocks(uint64_t plane, uint64_t first, size_t n, uint8_t *blocks);
+
 /* First blocks of integer identifiers: tag | length 8 (3 bytes) | code (4 bytes) | identifier (8 bytes), little-endian.
  * Where is_unsigned is nonzero, identifiers with the top bit set are 2^63 and more and have the tag after `tag`.
  * ids, codes [in] n;   blocks [out] 16 n bytes */
@@ -32,6 +35,9 @@ size_t dpf_id_bytes_next(const uint8_t *data, const int64_t *offsets, size_t blo
 
 /* state[rows[i]] = blocks[i], 16 bytes each. */
 void dpf_blocks_scatter(const uint8_t *blocks, const uint32_t *rows, size_t n, uint8_t *state);
+
+/* words[i] = high[i] in the 16 high bits, and in the 48 low ones the first 6 bytes of block i, little-endian. */
+void dpf_join_words(const uint16_t *high, const uint8_t *blocks, size_t n, uint64_t *words);
 
 /* words[i] = the first 8 bytes of block i, little-endian. */
 void dpf_block_words(const uint8_t *blocks, size_t n, uint64_t *words);

@@ -70,6 +70,8 @@ cdef extern from "words.h" nogil:
     size_t dpf_id_bytes_next(const uint8_t *, const int64_t *, size_t, const uint8_t *, const uint32_t *, size_t,
                              uint8_t *, uint32_t *) noexcept
     void dpf_blocks_scatter(const uint8_t *, const uint32_t *, size_t, uint8_t *) noexcept
+    void dpf_row_blocks(uint64_t, uint64_t, size_t, uint8_t *) noexcept
+    void dpf_join_words(const uint16_t *, const uint8_t *, size_t, uint64_t *) noexcept
     void dpf_block_words(const uint8_t *, size_t, uint64_t *) noexcept
 
 
@@ -407,6 +409,23 @@ def blocks_scatter(const uint8_t[::1] blocks not None, const uint32_t[::1] rows 
     if n:
         with nogil:
             dpf_blocks_scatter(&blocks[0], &rows[0], n, &state[0])
+
+
+def row_blocks(uint64_t first, uint8_t[::1] blocks not None):
+    """Counter blocks of plane 1 for consecutive rows from `first` on."""
+    cdef size_t n = blocks.shape[0] // 16
+    if n:
+        with nogil:
+            dpf_row_blocks(1, first, n, &blocks[0])
+
+
+def join_words(const uint16_t[::1] high not None, const uint8_t[::1] blocks not None, uint64_t[::1] words not None):
+    """The words whose 16 high bits are `high`, and whose low ones are in the enciphered blocks."""
+    cdef size_t n = words.shape[0]
+    need(<size_t>high.shape[0] == n and <size_t>blocks.shape[0] >= 16 * n, "high needs a cell a word, blocks 16 bytes")
+    if n:
+        with nogil:
+            dpf_join_words(&high[0], &blocks[0], n, &words[0])
 
 
 def block_words(const uint8_t[::1] blocks not None, uint64_t[::1] words not None):

@@ -19,7 +19,7 @@ from types import FrameType
 from typing import NoReturn
 
 import dpfast
-from dpfast.cli import domain, estimate, extend, info, ledger, plan, sanitise, verify
+from dpfast.cli import audit, domain, estimate, extend, info, ledger, plan, sanitise, verify
 from dpfast.errors import DpfastError
 
 __all__ = ["main"]
@@ -96,7 +96,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"dpfast {dpfast.__version__}")
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
-    for family in (plan, domain, sanitise, estimate, extend, verify, ledger, info):
+    for family in (plan, domain, sanitise, estimate, extend, verify, audit, ledger, info):
         family.add_verbs(verbs)
     for verb in verbs.choices.values():
         verb.formatter_class = argparse.RawDescriptionHelpFormatter

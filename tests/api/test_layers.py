@@ -38,6 +38,7 @@ LAYERS = [
     {"integer_mechanism"},
     {"response", "matrix"},
     {"exponential", "optimal", "stratified"},
+    {"kernels"},
     {"_policy_groups", "_policy_mechanisms", "_toml_lines"},
     {
         "_policy_base",
@@ -52,6 +53,7 @@ LAYERS = [
         "policy",
     },
     {"certificates"},
+    {"audit"},
     {"etl"},
     {"graph"},
     {"duff"},

@@ -13,7 +13,7 @@ import pytest
 import dpfast
 from dpfast import errors
 
-MODULES = {"etl", "graph", "histogram", "reference"}
+MODULES = {"audit", "etl", "graph", "histogram", "kernels", "reference"}
 EXPECTED = {
     "ArgumentError",
     "ArgumentTypeError",
@@ -81,6 +81,7 @@ def test_each_name_is_there_and_listed(name: str) -> None:
         "etl",
         "composition",
         "budget",
+        "audit",
         "graph",
     ],
 )

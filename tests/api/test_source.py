@@ -27,7 +27,7 @@ def names(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
-ALL = sources("dpfast", "csrc", "tests", "examples", "bench")
+ALL = sources("dpfast", "csrc", "tests", "examples", "bench", "docs")
 PACKAGE = sources("dpfast", suffixes=(".py",))
 
 

@@ -4,7 +4,7 @@
     python tests/tools/mutants.py NAME ...   some of them
 
 Each fault is put into a copy of the sources in a temporary folder, built there where it is C, and met with the tests named
-beside it. Exit status 1 if one survives, or if the text that it replaces is not there (then faults.py is out of date).
+beside it. Exit status 1 if one survives, or if the text that it replaces is not there (then its list is out of date).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import tempfile
 from pathlib import Path
 
 from faults import MUTANTS, Mutant
+from faults_audit import MUTANTS as AUDIT_MUTANTS
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -51,7 +52,7 @@ def survives(mutant: Mutant, folder: Path) -> str:
 
 def main(names: list[str]) -> int:
     failures = 0
-    for mutant in MUTANTS:
+    for mutant in [*MUTANTS, *AUDIT_MUTANTS]:
         if names and mutant.name not in names:
             continue
         with tempfile.TemporaryDirectory() as folder:

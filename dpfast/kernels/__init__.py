@@ -1,0 +1,39 @@
+"""Kernels of your own, compiled by numba, inside our mechanisms, and ours inside your loops.
+
+`response` chooses a mechanism for each row by your function of public columns. `respond` decides one row by a word within your
+own compiled loop; `table` and `words` give it what it needs. Only what is compiled needs numba: ``pip install 'dpfast[numba]'``.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dpfast.kernels.rows import MatrixTable, ResponseTable, table, words
+    from dpfast.kernels.rule import respond
+    from dpfast.kernels.strata import ComputedStrata, response
+
+__all__ = ["ComputedStrata", "MatrixTable", "ResponseTable", "respond", "response", "table", "words"]
+
+_HOMES = {
+    "ComputedStrata": "strata",
+    "MatrixTable": "rows",
+    "ResponseTable": "rows",
+    "respond": "rule",
+    "response": "strata",
+    "table": "rows",
+    "words": "rows",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'dpfast.kernels' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"dpfast.kernels.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

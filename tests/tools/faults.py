@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from faults_graph import GRAPH
+
 __all__ = ["MUTANTS", "Mutant"]
 
 
@@ -384,4 +386,5 @@ MUTANTS = [
         "if not head:",
         "tests/unit/test_ledger_chain.py",
     ),
+    *(Mutant(*fault) for fault in GRAPH),
 ]

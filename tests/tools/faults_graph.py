@@ -1,0 +1,69 @@
+"""Faults of the graph engine; see `faults`."""
+
+from __future__ import annotations
+
+__all__ = ["GRAPH"]
+
+LAW = "tests/exact/test_graph_law.py"
+EXACT = "tests/exact/test_graph_extension_exact.py"
+PARITY = "tests/parity/test_graph_parity.py"
+
+# name, file, what is there, what it becomes, tests
+GRAPH = [
+    (
+        "a weight of an edge one unit too high",
+        "csrc/graph/law.c",
+        "dpf_number(dpf_bits(reduced_exp(epsilon, &k)) - 2)",
+        "dpf_number(dpf_bits(reduced_exp(epsilon, &k)) + 1)",
+        LAW,
+    ),
+    (
+        "the second candidate of an edge rounded down",
+        "csrc/graph/law.h",
+        "y * weight) + 1;",
+        "y * weight) - 1;",
+        LAW,
+    ),
+    (
+        "a vertex improved in its own bucket is not followed again",
+        "csrc/graph/buckets.c",
+        "const int waits_there = word == old && old >> buckets->shift == bucket;",
+        "const int waits_there = old >> buckets->shift == bucket;",
+        PARITY,
+    ),
+    (
+        "the weakest of parallel edges holds",
+        "csrc/graph/model.c",
+        "epsilons[i] < epsilons[0] ? epsilons[i] : epsilons[0];",
+        "epsilons[i] > epsilons[0] ? epsilons[i] : epsilons[0];",
+        "tests/unit/test_graph_model.py",
+    ),
+    (
+        "values across the boundary bound nothing",
+        "csrc/graph/edges.c",
+        "words[v] = bound < words[v] ? bound : words[v];",
+        "words[v] = bound < words[v] ? words[v] : words[v];",
+        EXACT,
+    ),
+    (
+        "a broken edge is called proved",
+        "csrc/graph/edges.c",
+        "return w <= v ||",
+        "return 1 || w <= v ||",
+        "tests/unit/test_graph_extension.py",
+    ),
+    (
+        "a fixed value may be moved however far",
+        "dpfast/graph/extension.py",
+        "if fall <= ULPS_PER_EDGE * unit:",
+        "if fall <= ULPS_PER_EDGE:",
+        "tests/unit/test_graph_extension.py",
+    ),
+    (
+        "a draw at the limit is decided by its first word",
+        "dpfast/graph/sampling.py",
+        "(words == limit) & (scaled > whole)",
+        "(words == limit) & (scaled < whole)",
+        "tests/unit/test_graph_extension.py",
+    ),
+]

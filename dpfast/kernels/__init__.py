@@ -1,7 +1,8 @@
 """Kernels of your own, compiled by numba, inside our mechanisms, and ours inside your loops.
 
 `response` chooses a mechanism for each row by your function of public columns. `respond` decides one row by a word within your
-own compiled loop; `table` and `words` give it what it needs. Only what is compiled needs numba: ``pip install 'dpfast[numba]'``.
+own compiled loop; `table` and `words` give it what it needs. `law` makes a
+function the law of the edges of a graph. Only what is compiled needs numba: ``pip install 'dpfast[numba]'``.
 """
 
 from __future__ import annotations
@@ -10,16 +11,19 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dpfast.kernels.laws import Law, law
     from dpfast.kernels.rows import MatrixTable, ResponseTable, table, words
     from dpfast.kernels.rule import respond
     from dpfast.kernels.strata import ComputedStrata, response
 
-__all__ = ["ComputedStrata", "MatrixTable", "ResponseTable", "respond", "response", "table", "words"]
+__all__ = ["ComputedStrata", "Law", "MatrixTable", "ResponseTable", "law", "respond", "response", "table", "words"]
 
 _HOMES = {
     "ComputedStrata": "strata",
+    "Law": "laws",
     "MatrixTable": "rows",
     "ResponseTable": "rows",
+    "law": "laws",
     "respond": "rule",
     "response": "strata",
     "table": "rows",

@@ -17,6 +17,7 @@ from dpfast.graph.law import Law
 from dpfast.graph.laws import InducedLaw, strongest_condition
 from dpfast.graph.model import DatasetGraph
 from dpfast.graph.propagate import lower, upper
+from dpfast.graph.rainbow import Rainbow, rainbow
 
 __all__ = [
     "DatasetGraph",
@@ -26,6 +27,7 @@ __all__ = [
     "InfeasibleError",
     "Law",
     "Probabilities",
+    "Rainbow",
     "ViolationError",
     "Why",
     "boundary",
@@ -33,6 +35,7 @@ __all__ = [
     "families",
     "lower",
     "optimal_boundary",
+    "rainbow",
     "strongest_condition",
     "upper",
     "verify",

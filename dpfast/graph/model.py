@@ -80,6 +80,8 @@ class DatasetGraph:
 
     __slots__ = ("_attributes", "_colours", "_deltas", "_epsilons", "_indices", "_indptr", "_names", "_user_law", "_weights")
 
+    _user_law: Law | None
+
     def __init__(
         self,
         u: Any,
@@ -93,7 +95,8 @@ class DatasetGraph:
     ) -> None:
         self._attributes: Any = None
         self._assemble(*from_ends(u, v, n_vertices, labels), epsilon, delta)
-        self._user_law = None if law is None else checked_law(law, self)
+        if law is not None:
+            self._user_law = checked_law(law, self)
 
     @classmethod
     def from_csr(cls, indptr: Any, indices: Any = None, epsilon: Any = None, delta: ArrayLike = 0.0) -> DatasetGraph:
@@ -216,7 +219,7 @@ class DatasetGraph:
 
     def _assemble(self, names: Labels, u: NDArray[np.int32], v: NDArray[np.int32], epsilon: ArrayLike, delta: ArrayLike) -> None:
         self._names = names
-        self._user_law: Law | None = None
+        self._user_law = None
         epsilons = _per_edge(epsilon, u.size, "epsilon")
         # Without deltas nothing of that length is made.
         deltas = None if isinstance(delta, (int, float)) and delta == 0 else _per_edge(delta, u.size, "delta")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from dpfast.randomness import Column
     from dpfast.words import DrawBits
 
-__all__ = ["answers_of", "paid_bits", "sample"]
+__all__ = ["PIECE", "answers_of", "paid_bits", "sample"]
 
 PIECE: Final = 1 << 20  # draws at a time
 MORE_WORDS: Final = 16  # 64 bits each: the least double has its bit at place 1074

@@ -1,8 +1,8 @@
 """Kernels of your own, compiled by numba, inside our mechanisms, and ours inside your loops.
 
 `response` chooses a mechanism for each row by your function of public columns. `respond` decides one row by a word within your
-own compiled loop; `table` and `words` give it what it needs. `law` makes a
-function the law of the edges of a graph. Only what is compiled needs numba: ``pip install 'dpfast[numba]'``.
+own compiled loop; `table` and `words` give it what it needs. `law` makes a function the law of the edges of a graph. Only what
+is compiled needs numba: ``pip install 'dpfast[numba]'``.
 """
 
 from __future__ import annotations

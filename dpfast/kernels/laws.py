@@ -325,12 +325,10 @@ def _compiled(function: Function, *, falls: bool) -> tuple[Any, Any]:
     else:
         step = numba.njit(lambda word, epsilon, delta: float(inner(word, epsilon, delta)))
 
-    @numba.njit
     def block(words: Any, epsilons: Any, deltas: Any, out: Any) -> None:
         for i in range(words.size):
             out[i] = step(words[i], epsilons[i], deltas[i])
 
-    @numba.njit
     def search(
         indptr: Any, indices: Any, epsilons: Any, deltas: Any, words: Any, inside: Any,
         keys: Any, vertices: Any, state: Any, wrong: Any, top: float, pops: int,
@@ -374,4 +372,4 @@ def _compiled(function: Function, *, falls: bool) -> tuple[Any, Any]:
                     keys[place], vertices[place] = found, target
         state[0] = size
 
-    return block, search
+    return numba.njit(block), numba.njit(search)

@@ -9,7 +9,7 @@ import numpy as np
 
 from dpfast.errors import ArgumentError, ArgumentTypeError, ViolationError
 from dpfast.graph._values import Probabilities, exact, keys_of
-from dpfast.graph.laws import exact_upper
+from dpfast.graph.laws import EPSILON_MOST, exact_upper
 from dpfast.graph.model import DatasetGraph, as_graph
 
 if TYPE_CHECKING:
@@ -96,13 +96,17 @@ def broken_arcs(g: DatasetGraph, keys: NDArray[np.uint64]) -> Iterator[tuple[int
 
 
 def edge_holds(x: Fraction, y: Fraction, epsilon: float, delta: float) -> bool:
-    """Whether y <= U(x). A power of e is irrational, so some number of digits decides, unless it plays no part."""
+    """Whether y <= U(x), for probabilities of keys.
+
+    A power of e is irrational, so some number of digits decides, unless it plays no part. Beyond `EPSILON_MOST` the one
+    there stands for all: what lies between it and 1 is no probability of a key but 1 itself, which is U(x) for 1 - x <= d only.
+    """
     digits = 20
     while True:
         low, high = exact_upper(x, epsilon, delta, digits)
         if y <= low:
             return True
-        if y > high:
+        if y > high or epsilon > EPSILON_MOST:
             return False
         digits *= 2
 

@@ -23,22 +23,22 @@ from dpfast.graph.propagate import closure
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["InducedLaw", "exact_upper", "strongest_condition"]
+__all__ = ["EPSILON_MOST", "InducedLaw", "exact_upper", "strongest_condition"]
 
 Line = tuple[float, float]  # slope, value at 0
 
 MOST_LINES: Final = 20_000  # work that finding the kinks over all paths may take
-_EPSILON_MOST: Final = 1e5
+EPSILON_MOST: Final = 1e5
 
 
 def exact_upper(x: Fraction, epsilon: float, delta: float, digits: int) -> tuple[Fraction, Fraction]:
     """Return fractions that enclose U(x) of one edge."""
     # Beyond this epsilon one e^epsilon serves as both ends: x = 0 and y <= delta are exact, anything else is near 1.
-    low, high = exp_bounds(min(epsilon, _EPSILON_MOST), digits)
+    low, high = exp_bounds(min(epsilon, EPSILON_MOST), digits)
     d = Fraction(delta)
     rest = max(1 - d - x, Fraction(0))
-    top = 1 if epsilon > _EPSILON_MOST and x > 0 else high * x + d
-    last = Fraction(1) if epsilon > _EPSILON_MOST else 1 - rest / high
+    top = 1 if epsilon > EPSILON_MOST and x > 0 else high * x + d
+    last = Fraction(1) if epsilon > EPSILON_MOST else 1 - rest / high
     return min(Fraction(1), low * x + d, 1 - rest / low), min(Fraction(1), Fraction(top), last)
 
 

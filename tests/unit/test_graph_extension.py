@@ -149,6 +149,10 @@ def test_certificates_have_no_tolerance(path: graph.DatasetGraph) -> None:
                 graph.verify(one, [0.3, value])
             assert caught.value.edges == [(0, 1, math.log(2), 0.0)]
     assert Fraction(steps[-1]) > real
+    for epsilon in (1e4, 1e300):  # 1 forces 1, however weak the edge; anything else is allowed
+        with pytest.raises(ViolationError):
+            graph.verify(graph.DatasetGraph([0], [1], epsilon), [0.5, 1.0])
+        graph.verify(graph.DatasetGraph([0], [1], epsilon), [0.5, 1.0], [0.5, 5e-324])
     wide = graph.DatasetGraph([0], [1], 40.0)
     graph.verify(wide, [1e-17, 1.0], [1.0, 1e-17])
     with pytest.raises(ViolationError):

@@ -13,6 +13,7 @@ import hashlib
 from collections import deque
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -227,7 +228,7 @@ def next_row(row: Row, order: Sequence[int], epsilon: float, delta: float) -> Ro
     >>> [word / 2**64 for word in next_row((half, half), [1, 0], 0.0, 0.25)]
     [0.25, 0.75]
     """
-    power, _, one = exp_enclosure(min(epsilon, LARGEST_EPSILON), FIRST_DIGITS)
+    power, one = _power(epsilon)
     spare = int(Fraction(delta) * WORD_RANGE)
     low, high = list(row), [min(WORD_RANGE, word * power // one) for word in row]
     high[order[0]] = min(WORD_RANGE, high[order[0]] + spare)
@@ -244,9 +245,16 @@ def next_row(row: Row, order: Sequence[int], epsilon: float, delta: float) -> Ro
     return tuple(low)
 
 
+@lru_cache(maxsize=1024)
+def _power(epsilon: float) -> tuple[int, int]:
+    """e^epsilon rounded down, over a unit; beyond the greatest ratio of two words that ratio does."""
+    low, _, one = exp_enclosure(min(epsilon, LARGEST_EPSILON), FIRST_DIGITS)
+    return low, one
+
+
 def _is_close(one: Row, other: Row, epsilon: float, delta: float) -> bool:
     """Whether rows are (epsilon, delta)-close, both ways; e^epsilon rounded down."""
-    power, _, unit = exp_enclosure(min(epsilon, LARGEST_EPSILON), FIRST_DIGITS)
+    power, unit = _power(epsilon)
     allowed = Fraction(delta) * WORD_RANGE * unit
     return all(
         sum(max(0, p * unit - power * q) for p, q in zip(a, b, strict=True)) <= allowed for a, b in ((one, other), (other, one))
@@ -310,7 +318,8 @@ def _fill(g: DatasetGraph, part: list[int], order: list[int], start: Table, foun
     if len(ladder) > 1 or len(laws) > 1:
         return False
     law = laws.pop()
-    while len(ladder) <= max(distances.values()) and (above := next_row(ladder[-1], order, *law)) != ladder[-1]:
+    furthest = max(distances.values())
+    while len(ladder) <= furthest and (above := next_row(ladder[-1], order, *law)) != ladder[-1]:
         ladder.append(above)
     found.update({v: ladder[min(distance, len(ladder) - 1)] for v, distance in distances.items()})
     return True

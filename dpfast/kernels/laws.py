@@ -111,10 +111,10 @@ class Law:
         ------
         ArgumentError, ArgumentTypeError
         """
-        pairs = np.unique(np.column_stack([epsilons, deltas]), axis=0) if len(epsilons) else np.zeros((0, 2))
-        chosen = pairs[np.unique(np.linspace(0, len(pairs) - 1, min(PAIRS, len(pairs))).astype(np.int64))]
+        pairs = np.unique(epsilons + 1j * deltas if deltas.any() else epsilons).astype(np.complex128)
+        chosen = pairs[np.unique(np.linspace(0, pairs.size - 1, min(PAIRS, pairs.size)).astype(np.int64))]
         before: tuple[Pair, NDArray[np.float64]] | None = None
-        for epsilon, delta in chosen.tolist():
+        for epsilon, delta in zip(chosen.real.tolist(), chosen.imag.tolist(), strict=True):
             ups = self._table(epsilon, delta)
             # Parallel edges: a graph has kept the smaller (epsilon, delta) only.
             if before is not None and before[0][1] <= delta and (before[1] > ups).any():

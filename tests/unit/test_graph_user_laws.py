@@ -193,6 +193,17 @@ def test_wrong_compiled_laws_are_refused_before_use() -> None:
             g.with_law(kernels.law(function))
 
 
+def test_code_that_means_something_else_compiled_is_refused() -> None:
+    def wide(x: float, epsilon: float, delta: float) -> float:
+        n = 3037000500  # its square is beyond 64 bits: negative, compiled
+        return min(1.0, x + (0.125 if n * n > 0 else 0.25))
+
+    g = graph.DatasetGraph([0, 1], [1, 2], 0.5)
+    assert graph.upper(g.with_law(graph.Law(wide)), {0: 0.25}).probability.tolist() == [0.25, 0.375, 0.5]
+    with pytest.raises(ArgumentError, match="other values compiled than in Python"):
+        g.with_law(kernels.law(wide))
+
+
 def test_laws_go_wrong_between_the_points_of_the_grid() -> None:
     # A hole that no grid sees: the search meets it and stops, in Python and compiled.
     def hole(x: float, epsilon: float, delta: float) -> float:

@@ -45,11 +45,11 @@ class DatasetGraph:
         At least 0; from 1 on the edge states nothing and is dropped.
     n_vertices : int, optional
         The vertices are 0 to n_vertices - 1.
-    law : Law, optional
-        A law of your own for all edges, in place of the above: it is given their epsilon and delta. See `with_law`.
     labels : sequence, optional
         The vertices, in this order. Without `labels` and `n_vertices` the distinct ends are the vertices, in ascending order
         (in the order of the edges where they cannot be compared).
+    law : Law, optional
+        A law of your own for all edges, in place of the one above: it is given their epsilon and delta. See `with_law`.
 
     Attributes
     ----------

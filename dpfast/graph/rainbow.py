@@ -161,7 +161,7 @@ def rainbow(g: Any, orders: Any, fixed: Any) -> Rainbow:
     Notes
     -----
     **Privacy guarantee.** Neighbours are the ends of an edge. Both directions of every edge are proved in integers,
-    (epsilon, delta) by the hockey-stick sum over all answers, before anything is returned.
+    exactly: (epsilon, delta) by the hockey-stick sum over all answers, before anything is returned.
     **Rounding.** A law is rounded to words of 2^64. Where fixed laws are at the very limit all are mixed with their mean, by a
     share of 2^-48 or, where that does not do, up to 2^-20; `moved` says by how much a probability changed.
     **Why not path by path.** With epsilons that differ, the least sums over all paths are in general no private mechanism, not

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from dpfast._core import graph as core
 from dpfast._rounding import exp_bounds
 from dpfast.errors import ArgumentError, ArgumentTypeError
 from dpfast.graph._values import KEY_ONE, Probabilities, scalar_key
@@ -56,8 +57,8 @@ class InducedLaw:
     def __init__(
         self,
         edges: Sequence[tuple[float, float]] | None,
-        graph: DatasetGraph,
-        ends: tuple[int, int] = (0, 0),
+        graph: DatasetGraph | None = None,
+        ends: tuple[int, int] | None = None,
         arcs: Sequence[int] = (),
     ) -> None:
         self.edges = None if edges is None else list(edges)
@@ -106,14 +107,21 @@ class InducedLaw:
         return low, high
 
     def _upper_key(self, key: int, *, mirror: bool = False) -> int:
-        if self.edges is not None:
+        if self.edges is None:
+            assert self._graph is not None
+            assert self._ends is not None
+            keys = np.full(self._graph.n_vertices, KEY_ONE)
+            keys[self._ends[0]] = key
+            return int(closure(self._graph, keys, mirror=mirror)[self._ends[1]])
+        if self._graph is not None and self._graph._user_law is not None:
             return self._graph._along(key, self._arcs, mirror=mirror)
-        keys = np.full(self._graph.n_vertices, KEY_ONE)
-        keys[self._ends[0]] = key
-        return int(closure(self._graph, keys, mirror=mirror)[self._ends[1]])
+        out = np.array([key], np.uint64)
+        for epsilon, delta in self.edges:
+            core.steps(out.copy(), np.array([core.weight(epsilon)]), np.array([delta]), out)
+        return int(out[0])
 
     def _refuse_user_law(self, what: str) -> None:
-        if self._graph._user_law is not None:
+        if self._graph is not None and self._graph._user_law is not None:
             raise ArgumentError(f"{what} are for the law of (epsilon, delta); call a law of your own to evaluate it")
 
     @property
@@ -135,6 +143,8 @@ class InducedLaw:
     def _all_lines(self) -> list[Line]:
         if self._lines is None:
             if self.edges is None:
+                assert self._graph is not None
+                assert self._ends is not None
                 self._lines = _strongest_lines(self._graph, *self._ends)
             else:
                 lines = [(1.0, 0.0)]

@@ -2,7 +2,7 @@
 
 `response` chooses a mechanism for each row by your function of public columns. `respond` decides one row by a word within your
 own compiled loop; `table` and `words` give it what it needs. `levels` makes your function of distances a statistic of Duff.
-Only what is compiled needs numba: ``pip install 'dpfast[numba]'``.
+`law` makes a function the law of the edges of a graph. Only what is compiled needs numba: ``pip install 'dpfast[numba]'``.
 """
 
 from __future__ import annotations
@@ -11,19 +11,34 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dpfast.kernels.laws import Law, law
     from dpfast.kernels.rows import MatrixTable, ResponseTable, table, words
     from dpfast.kernels.rule import respond
     from dpfast.kernels.statistics import Statistic, levels
     from dpfast.kernels.strata import ComputedStrata, response
 
-__all__ = ["ComputedStrata", "MatrixTable", "ResponseTable", "Statistic", "levels", "respond", "response", "table", "words"]
+__all__ = [
+    "ComputedStrata",
+    "Law",
+    "MatrixTable",
+    "ResponseTable",
+    "Statistic",
+    "law",
+    "levels",
+    "respond",
+    "response",
+    "table",
+    "words",
+]
 
 _HOMES = {
     "ComputedStrata": "strata",
+    "Law": "laws",
     "MatrixTable": "rows",
     "ResponseTable": "rows",
     "Statistic": "statistics",
     "levels": "statistics",
+    "law": "laws",
     "respond": "rule",
     "response": "strata",
     "table": "rows",

@@ -13,7 +13,7 @@ import numpy as np
 from dpfast._core import graph as core
 from dpfast.errors import ArgumentTypeError
 from dpfast.graph._values import KEY_ONE, keys_of
-from dpfast.kernels.laws import Law
+from dpfast.graph.user_laws import Law
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

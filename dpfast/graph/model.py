@@ -17,7 +17,7 @@ from dpfast.graph.law import LawArcs, checked_law, law_steps
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from dpfast.kernels.laws import Law
+    from dpfast.graph.user_laws import Law
 
 __all__ = ["DatasetGraph", "as_graph"]
 

@@ -11,7 +11,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dpfast.kernels.laws import Law, law
+    from dpfast.graph.user_laws import Law, law
     from dpfast.kernels.rows import MatrixTable, ResponseTable, table, words
     from dpfast.kernels.rule import respond
     from dpfast.kernels.statistics import Statistic, levels
@@ -31,25 +31,26 @@ __all__ = [
     "words",
 ]
 
+# Where each name lives.
 _HOMES = {
-    "ComputedStrata": "strata",
-    "Law": "laws",
-    "MatrixTable": "rows",
-    "ResponseTable": "rows",
-    "Statistic": "statistics",
-    "levels": "statistics",
-    "law": "laws",
-    "respond": "rule",
-    "response": "strata",
-    "table": "rows",
-    "words": "rows",
+    "ComputedStrata": "dpfast.kernels.strata",
+    "Law": "dpfast.graph.user_laws",
+    "MatrixTable": "dpfast.kernels.rows",
+    "ResponseTable": "dpfast.kernels.rows",
+    "Statistic": "dpfast.kernels.statistics",
+    "levels": "dpfast.kernels.statistics",
+    "law": "dpfast.graph.user_laws",
+    "respond": "dpfast.kernels.rule",
+    "response": "dpfast.kernels.strata",
+    "table": "dpfast.kernels.rows",
+    "words": "dpfast.kernels.rows",
 }
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'dpfast.kernels' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"dpfast.kernels.{_HOMES[name]}"), name)
+    value = getattr(importlib.import_module(_HOMES[name]), name)
     globals()[name] = value
     return value
 

@@ -84,7 +84,7 @@ MUTANTS = [
     ),
     (
         "a compiled law may give NaN",
-        "dpfast/kernels/laws.py",
+        "dpfast/graph/user_laws.py",
         "if not (word <= found <= top):",
         "if found < word or found > top:",
         USER_LAWS,

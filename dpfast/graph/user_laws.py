@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, overload
 
 import numpy as np
 
+from dpfast._numba import check_function, first_lines, need_numba
 from dpfast.errors import ArgumentError, ArgumentTypeError
-from dpfast.kernels._numba import check_function, first_lines, need_numba
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

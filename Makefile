@@ -8,10 +8,13 @@ STAGE := tests/tools/stage
 PARTS := unit exact property parity statistical api
 # Tests of processes measure memory and start times, and so run alone.
 WORKERS := -n auto
+# What the sanitizers meet: the tests that run kernels. Exact tests that reckon in Python alone have nothing for them.
+KERNEL_TESTS := tests/parity $(patsubst %,tests/exact/test_%.py,kernels matrix_kernels permanent_noise histogram unknown_row \
+	duff_weights duff_privacy quantile_words joint_quantiles graph_law graph_extension_exact)
 BUILT_FROM := $(shell find csrc dpfast -name '*.[ch]' ! -path 'dpfast/_core/*' -o -name '*.py' -o -name '*.pyx') setup.py
 
-C_FLAGS := -std=c11 -ffp-contract=off -Icsrc $(patsubst %,-I%,$(wildcard csrc/*/)) -Wall -Wextra -Werror -Wpedantic -Wshadow -Wconversion -Wsign-conversion \
-	-Wstrict-prototypes -Wmissing-prototypes -Wvla
+C_FLAGS := -std=c11 -ffp-contract=off -Icsrc $(patsubst %,-I%,$(wildcard csrc/*/)) -Wall -Wextra -Werror -Wpedantic -Wshadow \
+	-Wconversion -Wsign-conversion -Wstrict-prototypes -Wmissing-prototypes -Wvla
 
 # A sanitised module is loaded by a Python that is not: the sanitizer's own library has to come first. Buffers of numpy come
 # from malloc as they are; PYTHONMALLOC=malloc would only make the tests five times slower.
@@ -47,7 +50,7 @@ test: lint build/asan/built
 	@$(STAGE) "process tests" $(BIN)/pytest -q -m "not slow and not package" tests/process
 	@$(STAGE) "tests of the test tools" $(BIN)/pytest -q tests/test_stats.py
 	@$(STAGE) "address and undefined-behaviour sanitizers" \
-		env $(ASAN) $(BIN)/pytest -q $(WORKERS) -m "not slow and not package" tests/exact tests/parity
+		env $(ASAN) $(BIN)/pytest -q $(WORKERS) -m "not slow and not package" $(KERNEL_TESTS)
 
 # The thread sanitizer meets the tests of our own threads; it cannot judge those inside Arrow, which is not built for it.
 check: $(INSTALLED) build/tsan/built build/c/asan

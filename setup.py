@@ -40,4 +40,7 @@ directives = {
     "auto_pickle": False,
     "autotestdict": False,
 }
-setup(ext_modules=cythonize(engines, compiler_directives=directives))
+setup(
+    ext_modules=cythonize(engines, compiler_directives=directives),
+    options={"build_ext": {"parallel": os.cpu_count() or 1}},  # engines are compiled at the same time
+)

@@ -8,13 +8,16 @@ and fixed values are public; the dataset that `Extension.sample` is asked about 
 from __future__ import annotations
 
 from dpfast.errors import InfeasibleError, ViolationError
+from dpfast.graph import families
 from dpfast.graph._values import Fixed, Probabilities
 from dpfast.graph.boundaries import boundary, optimal_boundary
 from dpfast.graph.checking import verify
 from dpfast.graph.extension import Extension, Why, extend
+from dpfast.graph.law import Law
 from dpfast.graph.laws import InducedLaw, strongest_condition
 from dpfast.graph.model import DatasetGraph
 from dpfast.graph.propagate import lower, upper
+from dpfast.graph.rainbow import Rainbow, rainbow
 
 __all__ = [
     "DatasetGraph",
@@ -22,13 +25,17 @@ __all__ = [
     "Fixed",
     "InducedLaw",
     "InfeasibleError",
+    "Law",
     "Probabilities",
+    "Rainbow",
     "ViolationError",
     "Why",
     "boundary",
     "extend",
+    "families",
     "lower",
     "optimal_boundary",
+    "rainbow",
     "strongest_condition",
     "upper",
     "verify",

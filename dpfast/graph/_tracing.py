@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpfast._core import graph as core
 from dpfast.errors import InfeasibleError
 from dpfast.graph._values import KEY_ONE, Probabilities
 
@@ -49,9 +48,7 @@ class Search:
             across = self.colours[others] != self.colours[at]
             # Across the boundary only fixed vertices bound, by what they were given.
             sources = np.where(across, KEY_ONE - self.given[others], self.words[others])
-            steps = np.empty(sources.size, np.uint64)
-            deltas = np.zeros(sources.size) if self.graph._deltas is None else self.graph._deltas[row]
-            core.steps(sources, self.graph._weights[row], deltas, steps)
+            steps = self.graph._carry(sources, np.arange(row.start, row.stop), mirror=bool(self.colours[at] == 2))
             tight = (steps == self.words[at]) & (~across | self.is_seed[others])
             for place in np.flatnonzero(tight).tolist():
                 other = int(others[place])
@@ -79,10 +76,9 @@ def refusal(search: Search, path: list[int], arcs: list[int]) -> InfeasibleError
     """The error for a path of fixed ends, the last of which has a p above what the path allows next to the first."""
     g = search.graph
     p = np.where(search.colours == 2, KEY_ONE - search.given, search.given)
-    weights = [float(g._weights[arc]) for arc in arcs]
     laws = [g._law(arc) for arc in arcs]
-    largest = _along(int(p[path[0]]), weights, laws)
-    smallest = int(KEY_ONE) - _along(int(KEY_ONE - p[path[-1]]), weights[::-1], laws[::-1])
+    largest = g._along(int(p[path[0]]), arcs)
+    smallest = int(KEY_ONE) - g._along(int(KEY_ONE - p[path[-1]]), arcs[::-1], mirror=True)
     names = [g._names.name(vertex) for vertex in path]
     values = Probabilities(np.array([p[path[0]], p[path[-1]], largest, smallest], np.uint64)).probability.tolist()
     text = (
@@ -90,10 +86,3 @@ def refusal(search: Search, path: list[int], arcs: list[int]) -> InfeasibleError
         f"p({names[-1]!r}) at most {values[2]!r}, and it is {values[1]!r}; lower it to that, or raise the first to {values[3]!r}"
     )
     return InfeasibleError(text, pair=(names[0], names[-1]), path=names, laws=laws, largest=values[2], smallest=values[3])
-
-
-def _along(key: int, weights: list[float], laws: list[tuple[float, float]]) -> int:
-    out = np.array([key], np.uint64)
-    for weight, (_, delta) in zip(weights, laws, strict=True):
-        core.steps(out.copy(), np.array([weight]), np.array([delta]), out)
-    return int(out[0])

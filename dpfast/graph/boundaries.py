@@ -103,6 +103,8 @@ def optimal_boundary(g: Any, query: Any, *, objective: Any = "minimax") -> Fixed
     [0.0833, 0.25, 0.75, 0.9167]
     """
     model = as_graph(g)
+    if model._user_law is not None:
+        raise ArgumentError("optimal_boundary knows the law of (epsilon, delta) only; with a law of your own give fixed values")
     colours = query_colours(model, query)
     on_boundary = _mask(model, colours)
     vertices = np.flatnonzero(on_boundary)

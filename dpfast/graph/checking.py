@@ -87,7 +87,9 @@ def broken_arcs(g: DatasetGraph, keys: NDArray[np.uint64]) -> Iterator[tuple[int
         sources = np.searchsorted(g._indptr, open_arcs[:filled], side="right") - 1
         for place, vertex in zip(open_arcs[:filled].tolist(), sources.tolist(), strict=True):
             epsilon, delta = g._law(place)
-            if not edge_holds(exact(int(keys[vertex])), exact(int(keys[g._indices[place]])), epsilon, delta):
+            if g._user_law is not None or not edge_holds(
+                exact(int(keys[vertex])), exact(int(keys[g._indices[place]])), epsilon, delta
+            ):
                 yield place, vertex
         if not filled:
             return

@@ -20,6 +20,7 @@ from dpfast.errors import ArgumentError
 from dpfast.graph._tracing import Search, refusal
 from dpfast.graph._values import KEY_ONE, Probabilities, exact, fixed_values, mirrored, query_colours
 from dpfast.graph.checking import broken_arcs
+from dpfast.graph.families import named
 from dpfast.graph.laws import InducedLaw
 from dpfast.graph.model import DatasetGraph, as_graph
 from dpfast.graph.propagate import Queue, closure
@@ -104,7 +105,31 @@ class Extension(Probabilities):
         path, arcs = self._search.trace(number)
         name = self._graph._names.name
         seed = name(path[0]) if self._search.is_seed[path[0]] else None
-        return Why(seed, [name(step) for step in path], InducedLaw([self._graph._law(arc) for arc in arcs]))
+        return Why(
+            seed, [name(step) for step in path], InducedLaw([self._graph._law(arc) for arc in arcs], self._graph, arcs=arcs)
+        )
+
+    def for_dataset(self, record_counts: Any) -> tuple[float, float]:
+        """Return Pr[answer 1] and Pr[answer 2] on a dataset of a family.
+
+        Parameters
+        ----------
+        record_counts : int, sequence of int, or dict by class
+            The state of the dataset: how many of its records have the property, or each value, class by class.
+
+        Returns
+        -------
+        probability, complement : float
+            Each at its own precision, as in `Probabilities`.
+
+        Raises
+        ------
+        ArgumentError, ArgumentTypeError
+            There is no such state.
+        """
+        number = named(self._graph._names, record_counts)
+        one = Probabilities(self._keys[number : number + 1])
+        return float(one.probability[0]), float(one.complement[0])
 
     def sample(
         self,

@@ -52,14 +52,19 @@ class InducedLaw:
         Of the path, from u to v; None for the strongest law over all paths.
     """
 
-    __slots__ = ("_ends", "_graph", "_lines", "edges")
+    __slots__ = ("_arcs", "_ends", "_graph", "_lines", "edges")
 
     def __init__(
-        self, edges: Sequence[tuple[float, float]] | None, graph: DatasetGraph | None = None, ends: tuple[int, int] | None = None
+        self,
+        edges: Sequence[tuple[float, float]] | None,
+        graph: DatasetGraph | None = None,
+        ends: tuple[int, int] | None = None,
+        arcs: Sequence[int] = (),
     ) -> None:
         self.edges = None if edges is None else list(edges)
         self._graph = graph
         self._ends = ends
+        self._arcs = list(arcs)
         self._lines: list[Line] | None = None
 
     def __call__(self, x: float) -> float:
@@ -69,7 +74,7 @@ class InducedLaw:
 
     def lower(self, x: float) -> float:
         """Return the smallest p(v) next to p(u) = x, rounded up; one minus the law at 1 - x."""
-        key = int(KEY_ONE) - self._upper_key(int(KEY_ONE) - scalar_key(_probability(x)))
+        key = int(KEY_ONE) - self._upper_key(int(KEY_ONE) - scalar_key(_probability(x)), mirror=True)
         return float(Probabilities(np.array([key], np.uint64)).probability[0])
 
     def bounds(self, x: float | Fraction, digits: int = 40) -> tuple[Fraction, Fraction]:
@@ -91,6 +96,7 @@ class InducedLaw:
         ArgumentError
             The law is one over all paths.
         """
+        self._refuse_user_law("bounds")
         if self.edges is None:
             raise ArgumentError("bounds are for the law of one path; the law over all paths has one for each p(u)")
         _probability(x)
@@ -100,17 +106,23 @@ class InducedLaw:
             high = exact_upper(high, epsilon, delta, digits)[1]
         return low, high
 
-    def _upper_key(self, key: int) -> int:
+    def _upper_key(self, key: int, *, mirror: bool = False) -> int:
         if self.edges is None:
             assert self._graph is not None
             assert self._ends is not None
             keys = np.full(self._graph.n_vertices, KEY_ONE)
             keys[self._ends[0]] = key
-            return int(closure(self._graph, keys)[self._ends[1]])
+            return int(closure(self._graph, keys, mirror=mirror)[self._ends[1]])
+        if self._graph is not None and self._graph._user_law is not None:
+            return self._graph._along(key, self._arcs, mirror=mirror)
         out = np.array([key], np.uint64)
         for epsilon, delta in self.edges:
             core.steps(out.copy(), np.array([core.weight(epsilon)]), np.array([delta]), out)
         return int(out[0])
+
+    def _refuse_user_law(self, what: str) -> None:
+        if self._graph is not None and self._graph._user_law is not None:
+            raise ArgumentError(f"{what} are for the law of (epsilon, delta); call a law of your own to evaluate it")
 
     @property
     def breakpoints(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -118,6 +130,7 @@ class InducedLaw:
 
         For all paths by comparing lines vertex by vertex: for small graphs, ArgumentError where it would take long.
         """
+        self._refuse_user_law("breakpoints")
         lines = self._all_lines()
         places = [0.0]
         for (slope, value), (next_slope, next_value) in pairwise(lines):
@@ -196,15 +209,17 @@ def strongest_condition(g: Any, u: Any, v: Any, *, path: Sequence[Any] | None = 
     if not steps or steps[0] != first or steps[-1] != last:
         raise ArgumentError("the path must lead from u to v")
     edges: list[tuple[float, float]] = []
+    arcs: list[int] = []
     for one, other in pairwise(steps):
         row = model._row(one)
         found = np.flatnonzero(model._indices[row] == other) + row.start
         if not found.size:
             raise ArgumentError("the path takes a step that is no edge of the graph")
-        edges.append(model._law(int(found[0])))
+        arcs.append(int(found[0]))
+        edges.append(model._law(arcs[-1]))
         if found.size > 1:  # U of each is at least its argument: the least of several is not one law
             raise ArgumentError("the path takes a step of parallel edges, none of which implies the others; give no path")
-    return InducedLaw(edges)
+    return InducedLaw(edges, model, arcs=arcs)
 
 
 def _probability(x: float | Fraction) -> float:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -10,9 +12,12 @@ import numpy as np
 from dpfast._core import graph as core
 from dpfast.errors import ArgumentError, ArgumentTypeError
 from dpfast.graph._labels import Labels, from_ends
+from dpfast.graph.law import LawArcs, checked_law, law_steps
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
+
+    from dpfast.graph.user_laws import Law
 
 __all__ = ["DatasetGraph", "as_graph"]
 
@@ -43,6 +48,8 @@ class DatasetGraph:
     labels : sequence, optional
         The vertices, in this order. Without `labels` and `n_vertices` the distinct ends are the vertices, in ascending order
         (in the order of the edges where they cannot be compared).
+    law : Law, optional
+        A law of your own for all edges, in place of the one above: it is given their epsilon and delta. See `with_law`.
 
     Attributes
     ----------
@@ -71,7 +78,9 @@ class DatasetGraph:
     (3, 4, ['a', 'b', 'c'])
     """
 
-    __slots__ = ("_attributes", "_colours", "_deltas", "_epsilons", "_indices", "_indptr", "_names", "_weights")
+    __slots__ = ("_attributes", "_colours", "_deltas", "_epsilons", "_indices", "_indptr", "_names", "_user_law", "_weights")
+
+    _user_law: Law | None
 
     def __init__(
         self,
@@ -82,9 +91,12 @@ class DatasetGraph:
         *,
         n_vertices: int | None = None,
         labels: Any = None,
+        law: Law | None = None,
     ) -> None:
         self._attributes: Any = None
         self._assemble(*from_ends(u, v, n_vertices, labels), epsilon, delta)
+        if law is not None:
+            self._user_law = checked_law(law, self)
 
     @classmethod
     def from_csr(cls, indptr: Any, indices: Any = None, epsilon: Any = None, delta: ArrayLike = 0.0) -> DatasetGraph:
@@ -207,6 +219,7 @@ class DatasetGraph:
 
     def _assemble(self, names: Labels, u: NDArray[np.int32], v: NDArray[np.int32], epsilon: ArrayLike, delta: ArrayLike) -> None:
         self._names = names
+        self._user_law = None
         epsilons = _per_edge(epsilon, u.size, "epsilon")
         # Without deltas nothing of that length is made.
         deltas = None if isinstance(delta, (int, float)) and delta == 0 else _per_edge(delta, u.size, "delta")
@@ -234,6 +247,33 @@ class DatasetGraph:
         self._weights = np.empty(kept)
         core.weights(arc_epsilons, self._weights)
 
+    def with_law(self, law: Law) -> DatasetGraph:
+        """Return the same graph with a law of your own on every edge.
+
+        Parameters
+        ----------
+        law : Law
+            It is given the epsilon and delta of each edge and decides what they mean.
+
+        Returns
+        -------
+        DatasetGraph
+            It shares its arrays with this one. `upper`, `lower`, `extend`, `verify`, `boundary` and `strongest_condition` take
+            it; `optimal_boundary` and ledgers know (epsilon, delta) only and refuse it.
+
+        Raises
+        ------
+        ArgumentError, ArgumentTypeError
+            The law is not monotone, falls below its argument, or is no Galois pair.
+
+        Notes
+        -----
+        Edges with an infinite epsilon, or a delta of 1 and more, are none; of parallel edges, one with both less stands alone.
+        """
+        made = copy.copy(self)
+        made._user_law = checked_law(law, self)
+        return made
+
     @property
     def n_vertices(self) -> int:
         """Number of vertices."""
@@ -252,8 +292,10 @@ class DatasetGraph:
     def __repr__(self) -> str:
         return f"<dpfast.graph.DatasetGraph of {self.n_vertices} vertices and {self.n_arcs} arcs>"
 
-    def _arcs(self, colours: NDArray[np.uint8] | None = None) -> core.Arcs:
-        """The graph for the compiled core; arcs between colours are not followed."""
+    def _arcs(self, colours: NDArray[np.uint8] | None = None, *, mirror: bool = False) -> core.Arcs | LawArcs:
+        """The graph for a search; arcs between colours are not followed. `mirror`: keys are of Pr[answer 2]."""
+        if self._user_law is not None:
+            return LawArcs(self, self._user_law, colours, mirror=mirror)
         return core.Arcs(self._indptr, self._indices, self._weights, self._deltas, colours)
 
     def _row(self, vertex: int) -> slice:
@@ -264,13 +306,20 @@ class DatasetGraph:
         """Epsilon and delta of an arc."""
         return float(self._epsilons[arc]), 0.0 if self._deltas is None else float(self._deltas[arc])
 
-    def _steps(self, vertex: int, keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        """What each neighbour of a vertex allows it by the law, keys given."""
-        row = self._row(vertex)
-        steps = np.empty(row.stop - row.start, np.uint64)
-        deltas = np.zeros(steps.size) if self._deltas is None else self._deltas[row]
-        core.steps(keys[self._indices[row]], self._weights[row], deltas, steps)
-        return steps
+    def _carry(self, keys: NDArray[np.uint64], arcs: NDArray[np.int64], *, mirror: bool = False) -> NDArray[np.uint64]:
+        """What each key allows along its arc, by the law; `mirror`: keys are of Pr[answer 2]."""
+        if self._user_law is not None:
+            return law_steps(self, self._user_law, keys, arcs, mirror=mirror)
+        out = np.empty(arcs.size, np.uint64)
+        deltas = np.zeros(arcs.size) if self._deltas is None else self._deltas[arcs]
+        core.steps(keys, self._weights[arcs], deltas, out)
+        return out
+
+    def _along(self, key: int, arcs: Sequence[int], *, mirror: bool = False) -> int:
+        """What a key allows at the end of a path of arcs."""
+        for arc in arcs:
+            key = int(self._carry(np.array([key], np.uint64), np.array([arc]), mirror=mirror)[0])
+        return key
 
 
 def as_graph(g: Any) -> DatasetGraph:

@@ -29,10 +29,15 @@ NARROWEST, WIDEST = 44, 50  # 2**52 keys are a factor of two in p, so these are 
 
 
 def closure(
-    g: DatasetGraph, keys: NDArray[np.uint64], colours: NDArray[np.uint8] | None = None, queue: Queue = "auto"
+    g: DatasetGraph,
+    keys: NDArray[np.uint64],
+    colours: NDArray[np.uint8] | None = None,
+    queue: Queue = "auto",
+    *,
+    mirror: bool = False,
 ) -> NDArray[np.uint64]:
     """Least fixed point below starting keys, which it overwrites and returns; within regions of one colour if given."""
-    arcs = g._arcs(colours)
+    arcs = g._arcs(colours, mirror=mirror)
     if queue == "heap" or (queue == "auto" and g.n_arcs <= SMALL):
         arcs.by_heap(keys)
     else:
@@ -125,7 +130,7 @@ def lower(g: Any, fixed: Any) -> Probabilities:
     [0.7, 0.4, 0.1]
     """
     model = as_graph(g)
-    return Probabilities(KEY_ONE - closure(model, _start(model, fixed, mirror=True)))
+    return Probabilities(KEY_ONE - closure(model, _start(model, fixed, mirror=True), mirror=True))
 
 
 def _start(g: DatasetGraph, fixed: Any, *, mirror: bool) -> NDArray[np.uint64]:

@@ -15,7 +15,7 @@ import numpy as np
 from dpfast._rounding import integer, sum_up, times_up
 from dpfast._spending import payment
 from dpfast._statement import Privacy
-from dpfast.errors import ArgumentTypeError
+from dpfast.errors import ArgumentError, ArgumentTypeError
 from dpfast.graph._values import KEY_ONE
 from dpfast.randomness import Stream
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from dpfast.randomness import Column
     from dpfast.words import DrawBits
 
-__all__ = ["answers_of", "sample"]
+__all__ = ["PIECE", "answers_of", "paid_bits", "sample"]
 
 PIECE: Final = 1 << 20  # draws at a time
 MORE_WORDS: Final = 16  # 64 bits each: the least double has its bit at place 1074
@@ -43,21 +43,30 @@ def sample(
     ledger: Charges | None,
 ) -> NDArray[np.uint8]:
     """Answers for vertices; see `Extension.sample`."""
-    if rng is not None and not isinstance(rng, Stream):
-        raise ArgumentTypeError(f"rng must be None or a dpfast.Stream, not {type(rng).__name__}")
     shape = vertices.shape if size is None else (integer(size, "size", minimum=0), *vertices.shape)
     total = int(np.prod(shape, dtype=object))
-    stream = Stream() if rng is None else rng
     digest = hashlib.blake2b(keys.tobytes(), digest_size=32, person=b"dpfast/graph").digest()
-    stream.draws(column_name, digest, 0)  # what is wrong with a name is said before anything is charged
-    payment(ledger, column_name, digest, lambda rows: _figure(g, total, rows))(stream, "draw")
-    bits = stream.draws(column_name, digest, total)
+    stream, bits = paid_bits(g, digest, total, rng, column_name, ledger)
     drawn = np.broadcast_to(keys[vertices], shape).reshape(-1)
     out = np.empty(total, np.uint8)
     for start in range(0, total, PIECE):
         piece = drawn[start : start + PIECE]
         out[start : start + PIECE] = answers_of(piece, bits.words(piece.size), lambda: _more(stream, column_name, digest))
     return out.reshape(shape)
+
+
+def paid_bits(
+    g: DatasetGraph, digest: bytes, total: int, rng: Stream | None, column_name: Column, ledger: Charges | None
+) -> tuple[Stream, DrawBits]:
+    """The bits of so many draws from a mechanism, once the ledger has paid for them."""
+    if rng is not None and not isinstance(rng, Stream):
+        raise ArgumentTypeError(f"rng must be None or a dpfast.Stream, not {type(rng).__name__}")
+    if ledger is not None and g._user_law is not None:
+        raise ArgumentError("a ledger counts epsilon and delta, which a law of your own does not state; draw without it")
+    stream = Stream() if rng is None else rng
+    stream.draws(column_name, digest, 0)  # what is wrong with a name is said before anything is charged
+    payment(ledger, column_name, digest, lambda rows: _figure(g, total, rows))(stream, "draw")
+    return stream, stream.draws(column_name, digest, total)
 
 
 def answers_of(keys: NDArray[np.uint64], words: NDArray[np.uint64], more: Any) -> NDArray[np.uint8]:

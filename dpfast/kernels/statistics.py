@@ -8,11 +8,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from dpfast._numba import check_function, first_lines, need_numba
 from dpfast._rounding import integer
 from dpfast.duff.grid import Grid
 from dpfast.duff.levels import Levels
 from dpfast.errors import ArgumentError, ArgumentTypeError, DpfastError
-from dpfast.kernels._numba import check_function, first_lines, need_numba
 
 __all__ = ["Statistic", "levels"]
 

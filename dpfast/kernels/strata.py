@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpfast._numba import check_function, first_lines, need_numba
 from dpfast.errors import ArgumentError, ArgumentTypeError
-from dpfast.kernels._numba import check_function, first_lines, need_numba
 from dpfast.stratified import Stratified
 
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ PACKAGE = Path(__file__).resolve().parents[2] / "dpfast"
 # From the bottom up. A package stands for all modules in it.
 LAYERS = [
     {"errors", "_validation", "_text"},
+    {"_numba"},
     {"_core"},
     {"_fields", "_rounding", "_statement", "budget", "privacy", "randomness", "keys", "words", "_threads", "_spending"},
     {"_losses", "_exact_composition", "_grid_composition", "_grid_bounds", "composition"},

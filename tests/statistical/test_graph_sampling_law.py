@@ -35,3 +35,18 @@ def test_draws_are_independent(extension: graph.Extension) -> None:
     stats.assert_independent(*stats.lagged_pairs(drawn, 1), [p, 1 - p])
     with pytest.raises(AssertionError):
         stats.assert_independent(drawn, drawn, [p, 1 - p])
+
+
+def test_draws_follow_a_rainbow() -> None:
+    g = graph.DatasetGraph(range(3), range(1, 4), [0.7, 0.7, 0.7])
+    orders = [[0, 1, 2]] * 2 + [[2, 1, 0]] * 2
+    found = graph.rainbow(g, orders, {1: [0.4, 0.0, 0.6], 2: [0.3, 0.0, 0.7]})
+    for vertex in range(4):
+        law = found.probabilities[vertex]
+        counts = np.bincount(found.sample([vertex], rng=Stream.insecure(vertex), size=N).ravel(), minlength=3)
+        assert counts[1] == 0
+        stats.assert_law(counts[[0, 2]], law[[0, 2]].tolist())
+        with pytest.raises(AssertionError):
+            stats.assert_law(counts[[0, 2]], [law[0] + 0.02, law[2] - 0.02])
+        with pytest.raises(AssertionError):
+            stats.assert_law(counts[[2, 0]], law[[0, 2]].tolist())

@@ -119,7 +119,7 @@ class Numbers(NamedTuple):
 def grid_of(values: Any, bounds: Any, step: Any, neighbours: Any, missing: Any) -> Numbers:
     """Values and the grid that they are snapped to."""
     check_neighbours(neighbours)
-    column = open_values(values)
+    column = open_values(values, bounds)
     grid = Grid(bounds, step=step, dtype=column.logical)
     if missing is not None and neighbours != "replace_one":
         raise ArgumentError("missing= is for replace_one; under add_remove rows without a number are dropped")

@@ -150,7 +150,8 @@ def quantile(
     ----------
     values : column of numbers, shape (n_rows,)
         A numpy array (also memory-mapped), a pyarrow Array or ChunkedArray, a pandas or polars Series, a list, or any object that
-        can be iterated over again and again and gives such chunks. Integers, floats, booleans, dates, timestamps, durations.
+        can be iterated over again and again and gives chunks of a declared type. Integers, floats, booleans, dates, timestamps,
+        durations. A list or an array of objects declares no type and counts as of that of the bounds: two ints make integers.
     q : float, Fraction, Decimal, or a pair of ints
         From 0 to 1. A float is read as the shortest decimal that denotes it: 0.1 is one tenth.
     bounds : (lower, upper)
@@ -277,7 +278,7 @@ class _Plan(NamedTuple):
         fraction = check_quantile(q)
         if fraction.denominator >= 1 << 62:
             raise ArgumentError("q has too many digits: give a fraction with a denominator below 2**62")
-        column = open_values(values)
+        column = open_values(values, bounds)
         grid = Grid(bounds, step=step, dtype=column.logical)
         if missing is not None and neighbours != "replace_one":
             raise ArgumentError("missing= is for replace_one; under add_remove rows without a number are dropped")

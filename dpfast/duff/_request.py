@@ -79,6 +79,8 @@ def rows_of(request: Request, law: tuple[str, ...], check_rows: Callable[[int, s
     for others, name in ((codes, "by="), (None if people is None else people[0], "person=")):
         if others is not None:
             check_rows(others.size, name)
+    if codes is not None and people is not None and codes.size != people[0].size:
+        raise ArgumentError("by= and person= differ in length")
     kept = 0 if people is None else per_person
     digest = digest_of(
         *law, str(whole / per_person), request.neighbours, "" if domain is None else domain.digest.hex(), str(kept)

@@ -243,6 +243,8 @@ def quantile(
     people = None if person is None else people_of(person)
     plan.check_rows(codes, "by=")
     plan.check_rows(None if people is None else people[0], "person=")
+    if codes is not None and people is not None and codes.size != people[0].size:
+        raise ArgumentError("by= and person= differ in length")
     digest = plan.digest(method, "" if domain is None else domain.digest.hex(), 0 if person is None else per_person)
 
     def privacy_of(rows: int) -> Privacy:

@@ -89,7 +89,8 @@ def count_triangles(
     threads : int, optional
         For the uniformity of calls; the count is made by one thread.
     ledger : Ledger, optional
-        Charged with `epsilon` before anything is drawn.
+        Charged before anything is drawn, for neighbours "edge": `epsilon` times the edges that its `rows_per_person` grants a
+        person. A ledger of rows of tables refuses it; make one with ``cap=Privacy(epsilon, neighbours="edge")``.
     column_name : str or tuple of str
         Required with a keyed stream.
 
@@ -131,13 +132,15 @@ def count_triangles(
         raise ArgumentError('neighbours must be "edge": graphs that differ by one edge')
     if method not in ("ladder", "smooth_cauchy"):
         raise ArgumentError('method must be "ladder" or "smooth_cauchy"')
-    if method == "smooth_cauchy" and not exact:
-        raise ArgumentError("smooth_cauchy needs an epsilon above 0")
+    beta = min(exact, Fraction(LARGEST)) / 6
+    alpha = cauchy_alpha(min(exact, Fraction(LARGEST)), beta) if method == "smooth_cauchy" else Fraction(1)
+    if not alpha:
+        raise ArgumentError("smooth_cauchy needs an epsilon of at least 1e-20: noise of a smaller one says nothing of the graph")
     check_threads(threads)
     stream = stream_of(rng)
     graph = read_edges(edges, n_vertices)
     digest = digest_of("triangles", method, str(exact), str(graph.n_vertices))
-    pay = payment(ledger, column_name, digest, lambda rows: Privacy(float_above(exact * rows), 0.0, "add_remove", rows))
+    pay = payment(ledger, column_name, digest, lambda edges_each: Privacy(float_above(exact * edges_each), 0.0, "edge", edges_each))
     pay(stream, "draw")
     words = stream.draws(column_name, digest, 1).as_words()
     if graph.n_vertices < 3:
@@ -147,8 +150,7 @@ def count_triangles(
         weights = Weights(exact)
         levels = ladder_levels(pairs, weights)
         return int(draw_indices(levels, weights.of(levels.distance), words, 1, "sum")[0])
-    beta = min(exact, Fraction(LARGEST)) / 6
-    scale = smooth_sensitivity_of_triangles(pairs, beta) / cauchy_alpha(min(exact, Fraction(LARGEST)), beta)
+    scale = smooth_sensitivity_of_triangles(pairs, beta) / alpha
     top = most_triangles(graph.n_vertices)
     return cauchy_integer(min(pairs.triangles, top), scale, 0, top, words_of(words))
 

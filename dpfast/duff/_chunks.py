@@ -58,7 +58,7 @@ class Column(Protocol):
 
 
 class Memory:
-    """A column in memory: chunks of one type. `like` has the type where there is no chunk, `logical` is what counts as declared."""
+    """A column in memory: chunks of one type. `like` has the type where there is no chunk; `logical` counts as declared."""
 
     def __init__(self, parts: list[Any], like: Any = None, logical: np.dtype[Any] | None = None) -> None:
         kinds = [types_of(part) for part in (parts or [like])]
@@ -227,7 +227,9 @@ def as_memory(values: Any) -> Memory:
     """Return a chunk of values as a column in memory."""
     known = _known(values, None)
     if known is None:
-        raise ArgumentTypeError("a chunk of values is a numpy array, a pyarrow Array or ChunkedArray, or a pandas or polars Series")
+        raise ArgumentTypeError(
+            "a chunk of values is a numpy array, a pyarrow Array or ChunkedArray, or a pandas or polars Series"
+        )
     return known
 
 

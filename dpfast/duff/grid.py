@@ -214,7 +214,11 @@ class Grid:
         if self.dtype is None:
             return grid_values(indices, self.origin, self.step, self.ratio)
         p, q = self.ratio.numerator, self.ratio.denominator
-        units = grid_values(indices, self.origin, p, self.ratio) if q == 1 else _apart(indices, self.origin, lambda n: n * p // q, np.int64)
+        units = (
+            grid_values(indices, self.origin, p, self.ratio)
+            if q == 1
+            else _apart(indices, self.origin, lambda n: n * p // q, np.int64)
+        )
         return units.view(self.dtype)
 
     def snap(self, values: NDArray[Any]) -> NDArray[np.int64]:

@@ -143,7 +143,9 @@ def count_triangles(
     stream = stream_of(rng)
     graph = read_edges(edges, n_vertices)
     digest = digest_of("triangles", method, str(exact), str(graph.n_vertices))
-    pay = payment(ledger, column_name, digest, lambda edges_each: Privacy(float_above(exact * edges_each), 0.0, "edge", edges_each))
+    pay = payment(
+        ledger, column_name, digest, lambda edges_each: Privacy(float_above(exact * edges_each), 0.0, "edge", edges_each)
+    )
     pay(stream, "draw")
     words = stream.draws(column_name, digest, 1).as_words()
     if graph.n_vertices < 3:

@@ -8,6 +8,7 @@ import random
 from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import partial
 
 import pytest
 
@@ -22,6 +23,11 @@ def words(*first: int, then: int = 0) -> Iterator[int]:
     return itertools.chain(first, iter(lambda: rest.getrandbits(64), None))
 
 
+def noted(given: list[int], left: Iterator[int]) -> int:
+    given.append(next(left))
+    return given[-1]
+
+
 @pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(5), Fraction(10**25, 7)])
 def test_each_answer_is_that_of_all_points_it_was_decided_for(scale: Fraction) -> None:
     source = random.Random(5)
@@ -30,12 +36,7 @@ def test_each_answer_is_that_of_all_points_it_was_decided_for(scale: Fraction) -
         # halves of the first words at the edges: u near 0, v near 0, near the circle
         x, y = (source.choice([source.getrandbits(64), source.getrandbits(3), TOP // 2 - source.getrandbits(2)]) for _ in "uv")
         given: list[int] = []
-
-        def word(given: list[int] = given, left: Iterator[int] = words(x, y, then=trial)) -> int:
-            given.append(next(left))
-            return given[-1]
-
-        found = cauchy_integer(7, scale, -1000, 2000, word)
+        found = cauchy_integer(7, scale, -1000, 2000, partial(noted, given, words(x, y, then=trial)))
         # the last point that was begun: it starts where all points before it lay outside the disc
         for start in range(0, len(given), 2):
             u = v = Fraction(0)
@@ -44,7 +45,11 @@ def test_each_answer_is_that_of_all_points_it_was_decided_for(scale: Fraction) -
                 v += Fraction(given[place + 1], TOP ** ((place - start) // 2 + 1))
             u, size = u - 1, Fraction(1, TOP ** ((len(given) - start) // 2))
             # a quarter and three quarters of the way through the cell
-            points = [(u + 2 * a * size, v + b * size) for a in (Fraction(1, 4), Fraction(3, 4)) for b in (Fraction(1, 4), Fraction(3, 4))]
+            points = [
+                (u + 2 * a * size, v + b * size)
+                for a in (Fraction(1, 4), Fraction(3, 4))
+                for b in (Fraction(1, 4), Fraction(3, 4))
+            ]
             if all(a * a + b * b < 1 for a, b in points):
                 exact = {min(max(math.floor(7 + scale * a / b + Fraction(1, 2)), -1000), 2000) for a, b in points}
                 assert exact == {found}
@@ -64,7 +69,7 @@ def test_the_law_is_the_arctangent() -> None:
         if u * u + v * v < 1:
             inside += 1
             left = words(i * step + step // 2, j * step + step // 2)
-            counts[cauchy_integer(0, Fraction(3, 2), low, high, lambda left=left: next(left))] += 1  # type: ignore[misc]
+            counts[cauchy_integer(0, Fraction(3, 2), low, high, left.__next__)] += 1
 
     def below(edge: float) -> float:
         return 0.5 + math.atan(edge / 1.5) / math.pi

@@ -20,7 +20,9 @@ CALLS: dict[str, Callable[..., Any]] = {
     "mean": lambda values, **request: mean(values, bounds=(0, 100), **request),
     "joint": lambda values, **request: quantiles(values, [0.4, 0.6], bounds=(0, 100), **request)[..., 0],
     "recursive": lambda values, **request: quantiles(values, [0.4, 0.6], bounds=(0, 100), method="recursive", **request)[..., 0],
-    "independent": lambda values, **request: quantiles(values, [0.4, 0.6], bounds=(0, 100), method="independent", **request)[..., 0],
+    "independent": lambda values, **request: quantiles(values, [0.4, 0.6], bounds=(0, 100), method="independent", **request)[
+        ..., 0
+    ],
     "mode": lambda values, **request: mode(values, domain=range(101), **request),
 }
 # persons 0 .. 199 have one row of 20 each; person 999 has 5000 rows of 90
@@ -109,3 +111,15 @@ def test_noise_without_end_is_refused_before_a_charge(epsilon: float, tmp_path: 
         dpfast.count_triangles([(0, 1)], n_vertices=9, epsilon=epsilon, method="smooth_cauchy", ledger=ledger)
     assert ledger.total().epsilon == 0.0
     assert 0 <= dpfast.count_triangles([(0, 1)], n_vertices=9, epsilon=1e-19, method="smooth_cauchy") <= 84
+
+
+@pytest.mark.parametrize("labels", [[1, 2.5], [1.0, 2], [True, 1], [1, None], [1, "a"], [[1], [1, 2]], [1 << 64, -1], []])
+def test_a_list_of_labels_is_taken_whatever_it_holds(labels: list[Any]) -> None:
+    # what is no label is not counted, and never an error that tells of a value
+    assert mode(labels * 60, domain=[7, 1], epsilon=4.0, rng=Stream.insecure(2)) in (7, 1)
+    assert mode([1] * 60 + labels, domain=[7, 1], epsilon=4.0, rng=Stream.insecure(2)) == 1
+
+
+def test_edges_that_are_no_pairs_are_refused() -> None:
+    with pytest.raises(ArgumentError, match="pairs of vertices"):
+        count_triangles([(0, 1), (1,)], n_vertices=3, epsilon=1.0)

@@ -19,14 +19,13 @@ from dpfast.errors import ArgumentError, ArgumentTypeError
 from dpfast.randomness import fresh_key
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
     from dpfast.duff._chunk_parts import Chunk
 
-__all__ = ["PIECE_ROWS", "Column", "Memory", "ParquetColumn", "Source", "open_values"]
+__all__ = ["PIECE_ROWS", "Column", "Memory", "Source", "open_values"]
 
 
 KINDS: Final = (
@@ -154,60 +153,12 @@ class Source:
         return np.concatenate(kept), looked, rows
 
 
-class ParquetColumn:
-    """One column of a Parquet file as an iterable of Arrow arrays, read anew each time.
-
-    Parameters
-    ----------
-    path : str or path-like
-    name : str
-        The column.
-
-    Raises
-    ------
-    FileError, CorruptDataError
-        If the file cannot be read, or is no Parquet file.
-    ArgumentError
-        If it has no such column.
-    """
-
-    def __init__(self, path: str | os.PathLike[str], name: str) -> None:
-        from dpfast._parquet import ParquetSource
-
-        self._file = ParquetSource(path)
-        self._name = name
-        if name not in self._file.schema.names:
-            self.close()
-            raise ArgumentError(f"the file has no column named {name!r}")
-        self._type = self._file.schema.field(name).type
-
-    def __iter__(self) -> Iterator[Any]:
-        import pyarrow as pa
-
-        yield pa.array([], self._type)
-        for batch in self._file.batches([self._name]):
-            yield batch.column(self._name)
-        self._file.check_unchanged()
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.__exit__(None, None, None)
-
-    def __enter__(self) -> ParquetColumn:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-
 def open_values(values: Any, bounds: Any) -> Column:
     """Return the column that values are; ArgumentTypeError, ArgumentError where they are none. Reads no value of an array.
 
     A list, an array of objects, and Arrow's type of nothing but nulls declare no type, and what they happen to hold is data: they
     count as values of the type that the public bounds have.
     """
-    if isinstance(values, ParquetColumn):
-        return Source(values)
     known = _known(values, bounds)
     if known is not None:
         return known
@@ -276,10 +227,12 @@ def _of_objects(values: list[Any], bounds: Any) -> Memory:
         raise ArgumentTypeError(wanted)
     # integers of 2^63 and more are not found out by themselves, and together with floats they are floats
     whole = all(value is None or isinstance(value, (int, np.integer)) for value in values)
-    wider = (lambda: pa.array(values, pa.uint64())) if whole else (lambda: pa.array(np.array(values, np.float64)))
-    for make in (lambda: pa.array(values), wider):
+    for is_wider in (False, True):
         try:
-            array = make()
+            if not is_wider:
+                array = pa.array(values)
+            else:
+                array = pa.array(values, pa.uint64()) if whole else pa.array(np.array(values, np.float64))
         except (pa.ArrowException, OverflowError, ValueError, TypeError):
             continue
         return Memory([array.cast(pa.float64()) if pa.types.is_null(array.type) else array], logical=logical)

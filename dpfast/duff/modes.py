@@ -44,9 +44,9 @@ def mode_levels(values: Any, *, domain: Domain, neighbours: Neighbours) -> Level
     Notes
     -----
     Under add_remove counts only grow or only shrink, so weights e^(-epsilon d) are epsilon-DP for these distances;
-    `dpfast.duff.sample` uses e^(-epsilon d / 2), which holds under replace_one too: where a row goes from v to u and u becomes the
-    most frequent label alone, the weight of u stays, no weight grows, that of v falls by at most e^epsilon and all others by at
-    most e^(epsilon / 2), so no chance changes by more than e^epsilon. Other uses of a distance may rely on its sensitivity.
+    `dpfast.duff.sample` uses e^(-epsilon d / 2), which holds under replace_one too: where a row goes from v to u and u becomes
+    the most frequent label alone, the weight of u stays, no weight grows, that of v falls by at most e^epsilon and all others by
+    at most e^(epsilon / 2), so no chance changes by more than e^epsilon. Other uses of a distance may rely on its sensitivity.
 
     Examples
     --------

@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import os
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
-from dpfast._sources.places import Place
+from dpfast._sources.places import Place, bare
 from dpfast.errors import FileError
 from dpfast.etl._job import Job
+from dpfast.etl._manifest import partial_path
 
 __all__ = ["check_apart"]
 
 
 def check_apart(job: Job, where: Place) -> None:
-    """Refuse a target that lies in a folder that is the source, or the source in it."""
+    """Refuse a target that lies in a folder that is the source, or the source, or a file that it links to, in the target."""
     first = job.source.files[0]
-    if not job.source.is_folder or not _share(first.place, where):
+    if not job.source.is_folder:
         return
-    root = _real(Place(first.place.path.removesuffix(first.name) or ".", first.place.filesystem))
-    place = _real(where)
-    if root == place or root in place.parents or place in root.parents:
+    folder = bare(Place(first.place.path.removesuffix(first.name) or ".", first.place.filesystem))
+    target = bare(where)
+    if not _share(folder, target):
+        return
+    root, place = _real(folder), _real(target)
+    # what lies in either of them is deleted when the target is replaced, or begun
+    taken = {place, PurePosixPath(partial_path(Path(place)))}
+    inner = {root} if target.filesystem else {root, *(_real(bare(file.place)) for file in job.source.files)}
+    if root in place.parents or any(not taken.isdisjoint([one, *one.parents]) for one in inner):
         raise FileError(f"the target {where.path!r} lies in the source, or the source in it; choose a place apart")
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Protocol, Self
 
-from dpfast._sources.places import Place
+from dpfast._sources.places import Place, bare
 from dpfast.errors import FileError
 from dpfast.etl.jobs import AtomicFile, writing
 
@@ -56,7 +56,8 @@ def new_file(place: Place, *, sources: Iterable[Place], overwrite: bool) -> NewF
         If the target is a source, exists, or is a folder; before anything is written.
     """
     if place.filesystem is None:
-        return _LocalFile(place.path, [Path(one.path) for one in sources if one.filesystem is None], overwrite)
+        local = [one for one in map(bare, sources) if one.filesystem is None]
+        return _LocalFile(place.path, [Path(one.path) for one in local], overwrite)
     return RemoteFile(place, sources=sources, overwrite=overwrite)
 
 
@@ -88,9 +89,8 @@ class RemoteFile:
         self._place = place
         self._overwrite = overwrite
         self._spool: Any = None
-        for source in sources:
-            if source.filesystem is not None and source.filesystem.equals(place.filesystem) and source.path == place.path:
-                raise FileError("the target is the source; nothing is sanitised in place")
+        if any(_same(bare(source), bare(place)) for source in sources):
+            raise FileError("the target is the source; nothing is sanitised in place")
         self._refuse()
 
     @property
@@ -140,3 +140,15 @@ class RemoteFile:
             raise FileError(f"the target {self._place.path!r} is a folder; name a file")
         if kind == "file" and not self._overwrite:
             raise FileError(f"the target {self._place.path!r} exists; overwrite it on purpose or choose another name")
+
+
+def _same(one: Place, two: Place) -> bool:
+    """Whether two places are one file, as far as can be told."""
+    if one.filesystem is None or two.filesystem is None:
+        if one.filesystem is not two.filesystem:
+            return False
+        try:
+            return Path(one.path).samefile(two.path)
+        except OSError:  # one of them does not exist
+            return False
+    return bool(one.filesystem.equals(two.filesystem)) and one.path.strip("/") == two.path.strip("/")

@@ -15,7 +15,8 @@ from typing import Any, Literal
 
 from dpfast._sources.places import Place
 from dpfast._spending import Pay
-from dpfast.errors import CorruptDataError, FileError, IdError, OutsideDomainError
+from dpfast._text import printable
+from dpfast.errors import CorruptDataError, FileError, IdError, LedgerError, OutsideDomainError
 from dpfast.etl._apart import check_apart
 from dpfast.etl._job import Job
 from dpfast.etl._log import log
@@ -62,14 +63,21 @@ def sanitise_folder(
             return _finished(job, place, started)
         _take_up(job, manifest)
         assert manifest.head is not None
-        job.charge(pay, bytes.fromhex(manifest.head.spend) or None)
+        try:
+            job.charge(pay, bytes.fromhex(manifest.head.spend) or None)
+        except LedgerError:
+            if not manifest.parts:
+                manifest.clear()  # nothing was charged or drawn: no other job has to wait for this one
+            raise
         try:
             if write_parts is None:
                 _write_parts(job, manifest, progress)
             else:
                 write_parts(manifest)
-        except (OutsideDomainError, IdError, CorruptDataError):
-            manifest.clear()  # the same job would fail again
+        except (OutsideDomainError, IdError, CorruptDataError) as error:
+            # The same job would fail again. A connection that breaks may look like a file that is damaged.
+            if not isinstance(error, CorruptDataError) or job.source.files[0].place.filesystem is None:
+                manifest.clear()
             raise
         rows = sum(part.rows for part in manifest.parts.values())
         report = Report(rows, len(manifest.parts), 0.0, stated_privacy(job.certificate), job.certificate)
@@ -114,7 +122,7 @@ def _write_parts(job: Job, manifest: Manifest, progress: Progress | Literal[Fals
             make_folders(manifest.data, file.name)
             part = _write_part(job, file, manifest.data, lambda done, before=before: advance(before + done))
             manifest.commit(part)
-            log.info("committed: %s", file.name)
+            log.info("committed: %s", printable(file.name))
             before += part.rows
 
 

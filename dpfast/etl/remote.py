@@ -6,6 +6,7 @@ is complete: the object appears when its last byte is there, and a job that fail
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Iterable
 from contextlib import suppress
@@ -17,7 +18,7 @@ from dpfast._sources.places import Place, bare
 from dpfast.errors import FileError
 from dpfast.etl.jobs import AtomicFile, writing
 
-__all__ = ["NewFile", "RemoteFile", "new_file"]
+__all__ = ["NewFile", "RemoteFile", "new_file", "put_with_paper"]
 
 _COPY_BYTES = 1 << 20
 
@@ -28,6 +29,10 @@ class NewFile(Protocol):
     @property
     def file(self) -> BinaryIO:
         """Where the bytes go."""
+
+    @property
+    def is_placed(self) -> bool:
+        """Whether the file has its name; also where what comes after that fails."""
 
     def __enter__(self) -> Self: ...
 
@@ -61,6 +66,39 @@ def new_file(place: Place, *, sources: Iterable[Place], overwrite: bool) -> NewF
     return RemoteFile(place, sources=sources, overwrite=overwrite)
 
 
+def put_with_paper(place: Place, rows: NewFile, beside: Place, paper: NewFile, *, overwrite: bool) -> None:
+    """Put a file of rows in place with the certificate that stands beside it, so that none ever stands beside other rows.
+
+    A new target has its certificate first, so that there is none without. An old one is replaced between the end of its own
+    certificate and the beginning of the new one: a stop there leaves rows, old or new, that nothing certifies.
+    """
+    if place.kind() == "nothing":
+        paper.commit()
+        try:
+            rows.commit()
+        except BaseException:
+            if not rows.is_placed:  # such as where another file appeared under the name meanwhile
+                _remove(beside)
+            raise
+        return
+    if overwrite:
+        with writing():  # a disc that is full says so before anything is taken away
+            rows.file.flush()
+            os.fsync(rows.file.fileno())
+        _remove(beside)
+    rows.commit()  # refuses what it may not replace
+    paper.commit()
+
+
+def _remove(place: Place) -> None:
+    """Take a file away, if it is there."""
+    with writing():
+        if place.filesystem is None:
+            Path(place.path).unlink(missing_ok=True)
+        elif place.kind() == "file":
+            place.filesystem.delete_file(place.path)
+
+
 class _LocalFile:
     def __init__(self, path: str, sources: list[Path], overwrite: bool) -> None:
         self._atomic = AtomicFile(path, sources=sources, overwrite=overwrite)
@@ -70,6 +108,10 @@ class _LocalFile:
     def file(self) -> BinaryIO:
         assert self._file is not None
         return self._file
+
+    @property
+    def is_placed(self) -> bool:
+        return self._atomic.is_placed
 
     def __enter__(self) -> Self:
         self._file = self._atomic.__enter__()
@@ -89,6 +131,7 @@ class RemoteFile:
         self._place = place
         self._overwrite = overwrite
         self._spool: Any = None
+        self.is_placed = False
         if any(_same(bare(source), bare(place)) for source in sources):
             raise FileError("the target is the source; nothing is sanitised in place")
         self._refuse()
@@ -128,6 +171,7 @@ class RemoteFile:
         if arrived != size:
             self._remove()
             raise FileError(f"cannot write the target {path!r}: it did not arrive whole")
+        self.is_placed = True
 
     def _remove(self) -> None:
         assert self._place.filesystem is not None

@@ -1,4 +1,4 @@
-"""Sources and targets that are one place under two names, or lie in one another: no row of a source is ever lost or read twice."""
+"""Sources and targets that are one place under two names, or lie in one another: no row is ever lost or read twice."""
 
 from __future__ import annotations
 

@@ -13,6 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
+from dpfast._sources.csv_file import CERTIFICATE_SUFFIX
+from dpfast._sources.names import is_hidden
 from dpfast._sources.places import Place
 from dpfast._spending import Pay
 from dpfast._text import printable
@@ -183,7 +185,12 @@ def _check_place(job: Job, where: Place, place: Path, overwrite: bool) -> None:
 def _finished(job: Job, place: Path, started: float) -> Report:
     """Return the stored report of a target that this job has made, or refuse any other target."""
     if job.name is not None and (_summary(place) or {}).get("job") == job.name:
-        return _stored(place, started)
+        report = _stored(place, started)
+        if _files(place) != report.files:
+            raise FileError(
+                f"the target {str(place)!r} is of this job, but files were added or removed since; overwrite it on purpose"
+            )
+        return report
     why = "" if job.name is not None else " (with fresh noise none can be told to be that of this job)"
     raise FileError(f"the target {str(place)!r} exists{why}; overwrite it on purpose or choose another name")
 
@@ -192,6 +199,12 @@ def _stored(place: Path, started: float) -> Report:
     report = stored_report(_summary(place), started)
     log.info("finished before: nothing was drawn")
     return report
+
+
+def _files(place: Path) -> int:
+    """Number of parts that a folder holds."""
+    names = [Path(root, name).relative_to(place).as_posix() for root, _, found in os.walk(place) for name in found]
+    return sum(not is_hidden(name) and not name.endswith(CERTIFICATE_SUFFIX) for name in names)
 
 
 def _summary(place: Path) -> dict[str, Any] | None:

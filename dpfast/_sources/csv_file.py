@@ -62,8 +62,11 @@ class CsvSource:
 
     @property
     def metadata(self) -> dict[bytes, bytes]:
-        """The certificate that stands beside the file, if one does."""
+        """The certificate that stands beside the file, or beside the file that it is a link to, if one does."""
         beside = self.place.sibling(self.place.name + CERTIFICATE_SUFFIX)
+        if beside.kind() != "file":
+            linked = self.place.followed()
+            beside = linked.sibling(linked.name + CERTIFICATE_SUFFIX)
         if beside.kind() != "file":
             return {}
         with beside.open() as file, reading(beside):
@@ -137,15 +140,18 @@ class _Ended:
         self._last = b"\n"
         self.closed = False
 
-    def read(self, size: int) -> bytes:
-        """Up to `size` bytes; none at the end."""
-        data: bytes = self._stream.read(size)
-        if data:
-            self._last = data[-1:]
-        elif self._record:
-            # an empty line would be a record of its own in a file of one column
-            data, self._record = (b"" if self._last in b"\r\n" else b"\n") + self._record + b"\n", b""
-        return data
+    def read_buffer(self, size: int) -> pa.Buffer:
+        """Up to `size` bytes, in a buffer of Arrow; none at the end."""
+        import pyarrow as pa
+
+        data: pa.Buffer = self._stream.read_buffer(size)
+        if data.size:
+            self._last = data.slice(data.size - 1).to_pybytes()
+            return data
+        # an empty line would be a record of its own in a file of one column
+        line_end = b"" if self._last in b"\r\n" else b"\n"
+        record, self._record = self._record, b""
+        return pa.py_buffer(line_end + record + b"\n" if record else b"")
 
     def close(self) -> None:
         """Nothing: whoever owns the stream closes it."""

@@ -91,6 +91,10 @@ class Place:
                 digest.update(chunk)
         return digest.digest()
 
+    def followed(self) -> Place:
+        """The file that this one is a link to, or itself; only this machine has links."""
+        return Place(os.path.realpath(self.path)) if self.filesystem is None else self
+
     def sibling(self, name: str) -> Place:
         """The place of another file in the same folder."""
         folder, slash, _ = self.path.rpartition("/")

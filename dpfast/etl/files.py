@@ -180,8 +180,10 @@ def _sanitise_into_one(
     if not overwrite and job.is_keyed and (report := _finished(job, where, started)) is not None:
         log.info("finished before: nothing was drawn")
         return report
-    name = certificate_beside(written_as, where.name)
-    beside = where.sibling(name) if name else None
+    # beside the rows themselves, also where they are named by a link: there may be the certificate of the old ones
+    rows_at = where.followed()
+    name = certificate_beside(written_as, rows_at.name)
+    beside = rows_at.sibling(name) if name else None
     sources = [file.place for file in job.source.files]
     rows = 0
     with ExitStack() as stack:

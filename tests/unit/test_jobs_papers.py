@@ -214,3 +214,20 @@ def test_a_report_without_a_bound_is_still_json() -> None:
         raise AssertionError(text)
 
     assert json.loads(report.to_json(), parse_constant=refuse)["privacy"]["epsilon"] is None
+
+
+def test_the_certificate_stands_beside_the_rows_that_a_link_leads_to(key: bytes) -> None:
+    Path("real").mkdir()
+    sanitise_file("raw.csv", "real/x.csv", WEAK)
+    os.symlink("real/x.csv", "out.csv")
+    sanitise_file("raw.csv", "out.csv", POLICY, key=key, context="c", overwrite=True)
+    assert Path("out.csv").is_symlink()
+    assert not Path(PAPER).exists()
+    stated = json.loads(Path("real/x.csv.dpfast.json").read_text())
+    assert float.fromhex(stated["epsilon"]) == 1.0
+    assert sanitise_file("raw.csv", "out.csv", POLICY, key=key, context="c").certificate == stated
+
+
+def test_a_column_is_an_id_once(key: bytes) -> None:
+    with pytest.raises(ArgumentError, match="twice"):
+        sanitise_file("raw.csv", "out.csv", Policy(POLICY.columns, unlisted="public"), key=key, context="c", ids=("n", "n"))

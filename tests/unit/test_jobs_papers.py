@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dpfast import (
+    ArgumentError,
     CorruptDataError,
     FileError,
     Ledger,

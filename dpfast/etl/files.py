@@ -3,7 +3,7 @@
 A reader thread decodes one batch ahead, the caller's thread sanitises, a writer thread encodes the row group before. The
 values do not depend on that, nor on how the source is cut into row groups; row groups of the target are a function of its
 schema and of the bytes of public values alone. Nothing of the source but its values, names and types reaches the target: no
-dictionary, statistics, sort order or metadata.
+dictionary, statistics, sort order or metadata, but what the caller names.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from dpfast.errors import ArgumentError, ArgumentTypeError, DpfastError, FileErr
 from dpfast.etl._apart import check_apart
 from dpfast.etl._job import Job
 from dpfast.etl._log import log
+from dpfast.etl._metadata import kept_metadata
 from dpfast.etl.folders import sanitise_folder
 from dpfast.etl.formats import certificate_beside, certificate_text, open_target, target_format
 from dpfast.etl.jobs import Background, writing
@@ -53,6 +54,7 @@ def sanitise_file(
     overwrite: bool = False,
     rng: Stream | None = None,
     ledger: Charges | None = None,
+    metadata: tuple[str, ...] = (),
 ) -> Report:
     """Sanitise a file into another, or a folder of files into a folder: Parquet, CSV or Arrow IPC.
 
@@ -95,6 +97,10 @@ def sanitise_file(
     ledger : Ledger, optional
         Is charged once, before anything is drawn; running the same job on the same source again under a key costs nothing. Under
         `ids` all releases of a context are one charge: that of people whose values stay.
+    metadata : tuple of str, optional
+        Names of metadata of the source's schema that the target keeps as they are, and so publishes: the guarantee is for
+        sources that agree on them. All files must have the same. Default: none is kept; what writers of files note themselves
+        (pandas, Arrow, Spark) never is.
 
     Returns
     -------
@@ -159,6 +165,8 @@ def sanitise_file(
     origin = open_source(source)
     plan = FilePlan.of(policy, origin.schema, ids)
     each = origin.is_folder and not _is_file(where)
+    written = {file.written_as for file in origin.files} if each else {target_format(where.name)}
+    plan = plan.keeping(kept_metadata(origin, metadata, written))
     job = Job(origin, plan, stream, threads, "each" if each else "one")
     log.info("planned: %s into %s", "a folder" if origin.is_folder else "a file", "a folder" if each else "a file")
     if strange := [name for name in origin.skipped if not is_hidden(name)]:

@@ -135,6 +135,7 @@ class ParquetTarget(GroupedTarget):
             )
         self._writer.add_key_value_metadata(
             {
+                **plan.metadata,
                 "ARROW:schema": base64.b64encode(plan.declared.serialize().to_pybytes()).decode(),
                 CERTIFICATE_KEY: certificate_text(certificate),
             }

@@ -111,11 +111,14 @@ def _shown(value: object) -> str:
 
 
 def _sanitise(options: argparse.Namespace) -> int:
+    from dpfast._sources.places import locate
+    from dpfast.etl._apart import check_keeps
     from dpfast.etl.files import sanitise_file
     from dpfast.randomness import Stream
 
     key = key_option(options)
     ledger = ledger_option(options.ledger)
+    check_keeps(locate(options.target, "target"), {"key": options.key, "policy": options.policy})
     with _warnings_shown():
         report = sanitise_file(
             options.source,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
 from dpfast._sources.places import Place, bare
@@ -10,7 +11,7 @@ from dpfast.errors import FileError
 from dpfast.etl._job import Job
 from dpfast.etl._manifest import partial_path
 
-__all__ = ["check_apart"]
+__all__ = ["check_apart", "check_keeps"]
 
 
 def check_apart(job: Job, where: Place) -> None:
@@ -28,6 +29,17 @@ def check_apart(job: Job, where: Place) -> None:
     inner = {root} if target.filesystem else {root, *(_real(bare(file.place)) for file in job.source.files)}
     if root in place.parents or any(not taken.isdisjoint([one, *one.parents]) for one in inner):
         raise FileError(f"the target {where.path!r} lies in the source, or the source in it; choose a place apart")
+
+
+def check_keeps(where: Place, needed: Mapping[str, object]) -> None:
+    """Refuse a target that is, or holds, a file that the job needs: replaced, it would be lost."""
+    target = bare(where)
+    for what, path in needed.items():
+        if target.filesystem is not None or not isinstance(path, str | os.PathLike):
+            continue
+        file = PurePosixPath(os.path.realpath(os.fsdecode(path)))
+        if os.path.exists(file) and _real(target) in (file, *file.parents):
+            raise FileError(f"the target {where.path!r} is, or holds, the {what} of this job; keep that apart")
 
 
 def _share(one: Place, two: Place) -> bool:

@@ -21,7 +21,7 @@ from dpfast._text import printable
 from dpfast._threads import check_threads
 from dpfast.certificates import read_certificate
 from dpfast.errors import ArgumentError, ArgumentTypeError, DpfastError, FileError
-from dpfast.etl._apart import check_apart
+from dpfast.etl._apart import check_apart, check_keeps
 from dpfast.etl._job import Job
 from dpfast.etl._log import log
 from dpfast.etl._metadata import kept_metadata
@@ -162,6 +162,7 @@ def sanitise_file(
     where = locate(target, "target")
     check_progress(progress)
     stream = _stream(key, context, ids, rng)
+    check_keeps(where, {"key": key, "ledger": getattr(ledger, "path", None)})
     origin = open_source(source)
     plan = FilePlan.of(policy, origin.schema, ids)
     each = origin.is_folder and not _is_file(where)

@@ -11,8 +11,9 @@ import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 import pytest
 
-from dpfast import FileError, Policy, RandomisedResponse, sanitise_file
+from dpfast import FileError, Ledger, Policy, Privacy, RandomisedResponse, sanitise_file
 from dpfast._sources.places import Place, bare, decoding, reading
+from dpfast.cli import main
 from dpfast.etl.sources import open_source
 
 TOWNS = ["Bray", "Cork", "Dingle", "Ennis"]
@@ -124,3 +125,36 @@ def test_too_little_memory_is_not_a_damaged_source() -> None:
     for guard in (reading(Place("x")), decoding(Place("x"), "damaged")):
         with pytest.raises(MemoryError), guard:
             raise pa.ArrowMemoryError("malloc of size 1 failed")
+
+
+@pytest.mark.parametrize("kind", ["file", "folder"])
+def test_a_file_under_two_names_is_released_once(kind: str) -> None:
+    if kind == "file":
+        os.symlink("a.parquet", "raw/c.parquet")
+    else:
+        os.symlink("..", "raw/loop")
+        os.rename("raw", "outer")
+        Path("raw").mkdir()
+        os.rename("outer", "raw/outer")
+    for target in ("out", "out.parquet"):
+        with pytest.raises(FileError, match="are one file"):
+            sanitise_file("raw", target, POLICY)
+    assert sanitise_file("raw/[ab].parquet" if kind == "file" else "raw/outer/*.parquet", "out", POLICY).files == 2
+
+
+@pytest.mark.parametrize("target", ["out", "out/ledger.db", "out/key", "./out/../out"])
+def test_what_a_job_needs_is_not_replaced(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = "raw" if target.endswith("out") else "raw/a.parquet"
+    sanitise_file("raw", "out", POLICY)
+    ledger = Ledger("out/ledger.db", cap=Privacy(5.0))
+    assert main(["keygen", "out/key"]) == 0
+    before = content("out")
+    if not target.endswith("key"):
+        with pytest.raises(FileError, match="ledger of this job"):
+            sanitise_file(source, target, POLICY, ledger=ledger, overwrite=True)
+    if not target.endswith("db"):
+        with pytest.raises(FileError, match="key of this job"):
+            sanitise_file(source, target, POLICY, key="out/key", context="c", overwrite=True)
+        how = ["--column", "town=" + ",".join(TOWNS), "--epsilon", "1", "--key", "out/key", "--context", "c", "--overwrite"]
+        assert main(["sanitise", source, target, *how]) == 1
+    assert content("out") == before

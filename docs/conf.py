@@ -1,6 +1,14 @@
 """Sphinx: the guide in Markdown, the reference from docstrings. `make docs` builds it; warnings are errors."""
 
+import argparse
+import os
+from typing import Any
+
+from docutils import nodes
+from docutils.parsers.rst import Directive
+
 import dpfast
+from dpfast import cli
 
 project = "dpfast"
 author = "the dpfast developers"
@@ -19,3 +27,25 @@ numpydoc_show_class_members = False
 default_role = "code"
 exclude_patterns = ["_build"]
 nitpicky = False
+
+
+class Verbs(Directive):
+    """The help of every verb of the command, as it prints it."""
+
+    def run(self) -> list[nodes.Node]:
+        os.environ["COLUMNS"] = "110"
+        parser = cli._parser()
+        (verbs,) = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
+        found: list[nodes.Node] = []
+        for name, verb in sorted(verbs.choices.items()):
+            section = nodes.section(ids=[f"dpfast-{name}"])
+            section += nodes.title(text=f"dpfast {name}")
+            text = verb.format_help()
+            section += nodes.literal_block(text, text, language="text")
+            found.append(section)
+        return found
+
+
+def setup(app: Any) -> None:
+    """Tell Sphinx of the directive."""
+    app.add_directive("dpfast-verbs", Verbs)

@@ -25,7 +25,7 @@ from dpfast.errors import (
 )
 
 if TYPE_CHECKING:
-    from dpfast import audit, baselines, duff, etl, graph, histogram, kernels, reference
+    from dpfast import audit, baselines, duff, etl, graph, histogram, kernels, plots, reference
     from dpfast._config import show_config
     from dpfast.certificates import verify
     from dpfast.change import estimate_change
@@ -82,7 +82,7 @@ _HOMES = {
     "show_config": "dpfast._config",
     "verify": "dpfast.certificates",
 }
-_MODULES = ("audit", "baselines", "duff", "etl", "graph", "histogram", "kernels", "reference")
+_MODULES = ("audit", "baselines", "duff", "etl", "graph", "histogram", "kernels", "plots", "reference")
 
 __all__ = [
     "ArgumentError",
@@ -129,6 +129,7 @@ __all__ = [
     "median",
     "mode",
     "optimal_response",
+    "plots",
     "quantile",
     "quantiles",
     "race",

@@ -31,6 +31,7 @@ from dpfast.cli import (
     mode,
     plan,
     quantile,
+    report,
     sanitise,
     triangles,
     verify,
@@ -40,7 +41,23 @@ from dpfast.errors import DpfastError
 __all__ = ["main"]
 
 # In the order of `dpfast --help`.
-FAMILIES = (plan, domain, sanitise, estimate, quantile, mean, mode, triangles, extend, compare, verify, audit, ledger, info)
+FAMILIES = (
+    plan,
+    domain,
+    sanitise,
+    estimate,
+    quantile,
+    mean,
+    mode,
+    triangles,
+    extend,
+    compare,
+    verify,
+    report,
+    audit,
+    ledger,
+    info,
+)
 
 INTERRUPTED = 128 + signal.SIGINT
 TERMINATED = 128 + signal.SIGTERM

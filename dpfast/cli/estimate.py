@@ -6,7 +6,6 @@ import argparse
 import json
 from typing import TYPE_CHECKING, Any
 
-from dpfast.cli._cells import cell_counts
 from dpfast.cli._output import add_json, print_json, print_table, printable, share
 from dpfast.cli._policy import add_policy, read_policy
 from dpfast.errors import CorruptDataError, PolicyError
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from dpfast._sources.source import Source
     from dpfast.policy import Policy
 
-__all__ = ["add_verbs"]
+__all__ = ["add_verbs", "confidence"]
 
 EXAMPLE = """examples:
   dpfast estimate released.parquet --policy policy.toml
@@ -40,12 +39,13 @@ def add_verbs(verbs: Any) -> None:
     verb.add_argument("--interval", choices=("wilson", "clopper_pearson"), default="wilson", help="default: wilson")
     verb.add_argument("--these-rows", action="store_true", help="errors of the shares in these rows, not in a population")
     verb.add_argument("--simultaneous", action="store_true", help="the intervals of a column or table hold together")
-    verb.add_argument("--confidence", type=_confidence, default=0.95, metavar="P", help="of the intervals (default 0.95)")
+    verb.add_argument("--confidence", type=confidence, default=0.95, metavar="P", help="of the intervals (default 0.95)")
     add_json(verb)
     verb.set_defaults(run=_estimate)
 
 
-def _confidence(text: str) -> float:
+def confidence(text: str) -> float:
+    """Read a confidence from the command line."""
     number = float(text)
     if not 0 < number < 1:
         raise argparse.ArgumentTypeError("must lie strictly between 0 and 1")
@@ -53,6 +53,7 @@ def _confidence(text: str) -> float:
 
 
 def _estimate(options: argparse.Namespace) -> int:
+    from dpfast._release import release_rows
     from dpfast._sources.source import open_source
 
     policy = read_policy(options)
@@ -75,7 +76,9 @@ def _estimate(options: argparse.Namespace) -> int:
     found = policy.estimate(options.file, wanted, by=options.by, keys=keys, weights=options.weights, **how)
     if options.json:
         rows = found.to_arrow().to_pylist()
-        print_json({"rows": _rows(file), "confidence": options.confidence, "columns": names, "by": options.by, "estimates": rows})
+        print_json(
+            {"rows": release_rows(file), "confidence": options.confidence, "columns": names, "by": options.by, "estimates": rows}
+        )
         return 0
     groups = [(None, found)] if keys is None else list(found.items())
     for number, (key, estimate) in enumerate(groups):
@@ -126,13 +129,15 @@ def _keys(options: argparse.Namespace, file: Source) -> list[Any] | None:
 
 
 def _every_column(policy: Policy, file: Source, how: dict[str, Any], *, as_json: bool) -> int:
+    from dpfast._release import cell_counts, release_rows
+
     counts = cell_counts(policy, file)
     columns = {part.label: part.mechanism.estimate_counts(of_values, **how) for part, of_values in counts.items()}
     shares = {part.label: of_values / max(of_values.sum(), 1) for part, of_values in counts.items()}
     if as_json:
         print_json(
             {
-                "rows": _rows(file),
+                "rows": release_rows(file),
                 "confidence": how["confidence"],
                 "columns": {
                     name: {
@@ -159,11 +164,6 @@ def _every_column(policy: Policy, file: Source, how: dict[str, Any], *, as_json:
             ],
         )
     return 0
-
-
-def _rows(file: Source) -> int:
-    """Number of rows; files that do not tell are read for it, by one column."""
-    return sum(batch.num_rows for batch in file.batches(file.schema.names[:1])) if file.rows is None else file.rows
 
 
 def _shown(value: object) -> str:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dpfast.cli._output import add_json, print_json
 from dpfast.cli._policy import add_policy, has_policy, read_policy
-
-if TYPE_CHECKING:
-    from dpfast._sources.source import Source
 
 __all__ = ["add_verbs"]
 
@@ -32,45 +29,17 @@ def add_verbs(verbs: Any) -> None:
     verb.set_defaults(run=_verify)
 
 
-def _certificate(source: Source) -> dict[str, Any]:
-    """The certificate of a file, or that of all files of a folder."""
-    from dpfast.certificates import read_certificate
-    from dpfast.errors import CertificateError
-
-    first: dict[str, Any] | None = None
-    for file in source.files:
-        with file.open() as reader:
-            found = read_certificate(reader)
-        if first is None:
-            first = found
-        elif found != first:
-            raise CertificateError("the files of the folder have different certificates: they are not of one release")
-    assert first is not None
-    return first
-
-
 def _verify(options: argparse.Namespace) -> int:
+    from dpfast._release import cell_counts, open_questions, release_certificate, verify_release
     from dpfast._sources.source import open_source
-    from dpfast.certificates import verify
-    from dpfast.cli._cells import cell_counts
-    from dpfast.errors import CertificateError
 
     policy = read_policy(options) if has_policy(options) else None
     source = open_source(options.file)
-    certificate = _certificate(source)
-    mechanisms = (
-        {group.names if len(group.names) > 1 else group.names[0]: group.rule for group in policy.groups} if policy else {}
-    )
-    privacy = verify(certificate, mechanism=mechanisms or None, allow_insecure=options.allow_insecure)
+    certificate = release_certificate(source)
+    privacy = verify_release(certificate, policy, allow_insecure=options.allow_insecure)
     if policy is not None:
-        if certificate["policy"] != policy.digest.hex():
-            raise CertificateError("the file was made by another policy")
         cell_counts(policy, source)
-    unknown = ["whether these mechanisms made the file", "whether the key stayed secret", "how many rows a person has"]
-    if policy is None:
-        unknown.insert(0, "whether every cell lies in its domain (give --policy)")
-    if certificate.get("ids_unique") == "unchecked":
-        unknown.append("whether the ids are unique")
+    unknown = open_questions(certificate, cells_checked=policy is not None)
     if options.json:
         print_json(
             {

@@ -13,7 +13,7 @@ import pytest
 import dpfast
 from dpfast import errors
 
-MODULES = {"audit", "baselines", "duff", "etl", "graph", "histogram", "kernels", "reference"}
+MODULES = {"audit", "baselines", "duff", "etl", "graph", "histogram", "kernels", "plots", "reference"}
 EXPECTED = {
     "ArgumentError",
     "ArgumentTypeError",
@@ -102,6 +102,7 @@ def test_each_name_is_there_and_listed(name: str) -> None:
         "duff.triangles",
         "duff.race",
         "graph",
+        "plots",
     ],
 )
 def test_modules_export_what_they_say(name: str) -> None:

@@ -1,12 +1,13 @@
-"""The sanitised cells of a file, counted category by category."""
+"""A release read again: its certificate, checked, and its sanitised cells, counted category by category."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dpfast.cli._output import printable
-from dpfast.errors import PolicyError
+from dpfast._text import printable
+from dpfast.certificates import read_certificate, verify
+from dpfast.errors import CertificateError, PolicyError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -16,8 +17,9 @@ if TYPE_CHECKING:
     from dpfast._sources.source import Source
     from dpfast.mechanism import Mechanism
     from dpfast.policy import Group, Policy
+    from dpfast.privacy import Privacy
 
-__all__ = ["Part", "cell_counts"]
+__all__ = ["Part", "cell_counts", "open_questions", "release_certificate", "release_rows", "verify_release"]
 
 
 class Part(NamedTuple):
@@ -77,3 +79,43 @@ def _rows_of(part: Part, batch: pa.RecordBatch) -> pa.RecordBatch:
     if not isinstance(rule, Stratified):
         return batch
     return batch.filter(pa.array(rule.by_domain.encode(batch.column(rule.by)) == part.stratum))
+
+
+def release_certificate(source: Source) -> dict[str, Any]:
+    """Return the certificate of a file, or that of all files of a folder; CertificateError where there is none, or several."""
+    first: dict[str, Any] | None = None
+    for file in source.files:
+        with file.open() as reader:
+            found = read_certificate(reader)
+        if first is None:
+            first = found
+        elif found != first:
+            raise CertificateError("the files of the folder have different certificates: they are not of one release")
+    assert first is not None
+    return first
+
+
+def verify_release(certificate: Mapping[str, Any], policy: Policy | None, *, allow_insecure: bool = False) -> Privacy:
+    """Check a certificate by itself and, if there is a policy, that it is of this one."""
+    mechanisms = (
+        {group.names if len(group.names) > 1 else group.names[0]: group.rule for group in policy.groups} if policy else {}
+    )
+    privacy = verify(certificate, mechanism=mechanisms or None, allow_insecure=allow_insecure)
+    if policy is not None and certificate["policy"] != policy.digest.hex():
+        raise CertificateError("the file was made by another policy")
+    return privacy
+
+
+def open_questions(certificate: Mapping[str, Any], *, cells_checked: bool) -> list[str]:
+    """What no file shows of itself."""
+    unknown = ["whether these mechanisms made the file", "whether the key stayed secret", "how many rows a person has"]
+    if not cells_checked:
+        unknown.insert(0, "whether every cell lies in its domain (give --policy)")
+    if certificate.get("ids_unique") == "unchecked":
+        unknown.append("whether the ids are unique")
+    return unknown
+
+
+def release_rows(source: Source) -> int:
+    """Number of rows; files that do not tell are read for it, by one column."""
+    return sum(batch.num_rows for batch in source.batches(source.schema.names[:1])) if source.rows is None else source.rows

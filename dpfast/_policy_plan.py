@@ -11,7 +11,7 @@ from dpfast._frames import Frame
 from dpfast._policy_groups import Group, Rule
 from dpfast._schema import bare_field
 from dpfast.columns import adapt, check_arrow_type, output_arrow_type
-from dpfast.errors import ArgumentTypeError, PolicyError
+from dpfast.errors import ArgumentError, ArgumentTypeError, PolicyError
 from dpfast.stratified import Stratified
 
 if TYPE_CHECKING:
@@ -116,6 +116,8 @@ def id_names(sanitised: Iterable[str], ids: object, names: Iterable[str]) -> tup
     wanted = (ids,) if isinstance(ids, str) else ids
     if not isinstance(wanted, tuple) or not wanted or not all(isinstance(name, str) for name in wanted):
         raise ArgumentTypeError("ids must be the name of a column or a tuple of names")
+    if len(set(wanted)) < len(wanted):
+        raise ArgumentError("ids names a column twice; name each once, always in the same order")
     present, taken = set(names), set(sanitised)
     for name in wanted:
         if name not in present:

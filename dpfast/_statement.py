@@ -11,7 +11,7 @@ from dpfast.errors import ArgumentError
 
 __all__ = ["NEIGHBOURS", "Privacy", "check_delta", "check_epsilon"]
 
-NEIGHBOURS = ("replace_one", "add_remove")
+NEIGHBOURS = ("replace_one", "add_remove", "edge")
 
 
 @dataclass(frozen=True)
@@ -24,10 +24,11 @@ class Privacy:
         Natural logarithm of the largest ratio of probabilities; at least 0, infinite if nothing is promised.
     delta : float
         Additive slack of the ratio, in [0, 1]. Sums of deltas above 1 promise nothing: state ``min(1.0, delta)``.
-    neighbours : {"replace_one", "add_remove"}
-        Which tables must look alike: those that differ in one row, or those that differ by one row more or less.
+    neighbours : {"replace_one", "add_remove", "edge"}
+        What must look alike: tables that differ in one row, or by one row more or less; graphs on the same vertices that differ
+        by one edge.
     rows_per_person : int
-        Number of rows that one person may own; the caller vouches for it.
+        Number of rows, or of edges, that one person may own; the caller vouches for it.
 
     Raises
     ------

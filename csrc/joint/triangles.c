@@ -38,6 +38,8 @@ static int64_t least_degree(const int64_t *stairs, size_t n_stairs, int64_t d_i)
 
 void dpf_triangle_stairs(const dpf_graph *graph, int64_t *stairs, size_t n_stairs, size_t start, size_t stop) {
     for (size_t i = start; i < stop; ++i) {
+        if (graph->spared[i])
+            continue;
         const int64_t d_i = degree(graph, i), least = least_degree(stairs, n_stairs, d_i);
         size_t n_touched = 0;
         /* Neighbours are in order of falling degree, so the first that is too small ends a list, the same for all lists. */
@@ -47,6 +49,8 @@ void dpf_triangle_stairs(const dpf_graph *graph, int64_t *stairs, size_t n_stair
                 const size_t j = (size_t)graph->around[f];
                 if (j >= i || degree(graph, j) < least)
                     break;
+                if (graph->spared[j])
+                    continue;
                 if (graph->shared[j]++ == 0)
                     graph->touched[n_touched++] = (int32_t)j;
             }
@@ -68,8 +72,12 @@ int dpf_triangle_strangers(const dpf_graph *graph, int64_t *stairs, size_t start
         const int64_t d_i = degree(graph, i);
         if (i + 1 >= graph->n || d_i + degree(graph, i + 1) <= stairs[0])
             return 0;
+        if (graph->spared[i])
+            continue;
         mark(graph, i);
         for (size_t j = i + 1; j < graph->n && d_i + degree(graph, j) > stairs[0]; ++j) {
+            if (graph->spared[j])
+                continue;
             int64_t f = graph->offsets[j];
             while (f < graph->offsets[j + 1] && graph->marks[graph->around[f]] != (uint32_t)i + 1)
                 ++f;

@@ -13,6 +13,7 @@ typedef struct {
     uint32_t *marks;
     int32_t *shared;
     int32_t *touched;
+    const uint8_t *spared; /* nonzero: two others have the same neighbours, so pairs with this vertex tell nothing new */
 } dpf_graph;
 
 /* Triangles of which vertex i, start <= i < stop, has the highest number. */

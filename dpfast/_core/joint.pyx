@@ -141,6 +141,7 @@ cdef extern from "triangles.h" nogil:
         uint32_t *marks
         int32_t *shared
         int32_t *touched
+        const uint8_t *spared
 
     uint64_t dpf_triangles(const dpf_graph *, size_t, size_t) noexcept
     void dpf_triangle_stairs(const dpf_graph *, int64_t *, size_t, size_t, size_t) noexcept
@@ -149,15 +150,15 @@ cdef extern from "triangles.h" nogil:
 
 @cython.final
 cdef class TriangleGraph:
-    """A simple graph: vertices by falling degree, the neighbours of each in ascending order."""
+    """A simple graph: vertices by falling degree, the neighbours of each in ascending order, vertices that pairs may leave out."""
     cdef dpf_graph graph
     cdef object held
 
     def __cinit__(self, const int64_t[::1] offsets not None, const int32_t[::1] around not None, uint32_t[::1] marks not None,
-                  int32_t[::1] shared not None, int32_t[::1] touched not None):
+                  int32_t[::1] shared not None, int32_t[::1] touched not None, const uint8_t[::1] spared not None):
         cdef size_t n = marks.shape[0]
         need(0 < n < 1 << 31 and <size_t>offsets.shape[0] == n + 1 and <size_t>shared.shape[0] == n
-             and <size_t>touched.shape[0] == n and around.shape[0] > 0, "a graph needs offsets and room for each vertex")
+             and <size_t>touched.shape[0] == n and <size_t>spared.shape[0] == n and around.shape[0] > 0, "a graph needs offsets and room for each vertex")
         cdef size_t i
         cdef int64_t e
         for i in range(n):
@@ -167,7 +168,8 @@ cdef class TriangleGraph:
             need(0 <= around[e] < <int32_t>n, "a neighbour is no vertex")
         self.graph.offsets, self.graph.around, self.graph.n = &offsets[0], &around[0], n
         self.graph.marks, self.graph.shared, self.graph.touched = &marks[0], &shared[0], &touched[0]
-        self.held = (offsets, around, marks, shared, touched)
+        self.graph.spared = &spared[0]
+        self.held = (offsets, around, marks, shared, touched, spared)
 
     def triangles(self, size_t start, size_t stop):
         """Triangles whose last vertex is one of start .. stop - 1."""

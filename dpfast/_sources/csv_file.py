@@ -3,6 +3,10 @@
 The first record names the columns. Fields may be quoted and may then hold commas, quotes (doubled) and line ends; lines end
 with LF, CR LF or CR; UTF-8, with or without a byte order mark. An empty line is no record, but in a file of one column, where
 it is a null. No other text stands for null: ``NA`` is text. A file may be compressed with gzip or zstd.
+
+A quote that is opened and never closed makes one field of all that is behind it: the true values of the rows that follow would
+stand in a public column. Readers let that pass, so a record of dpfast's own is read behind the last one of the file; a file in
+which it does not come out again is refused.
 """
 
 from __future__ import annotations
@@ -29,10 +33,13 @@ BLOCK_BYTES = 4 << 20
 HEADER_BYTES_MAX: Final = 1 << 20
 CODECS: Final = {"csv.gz": "gzip", "csv.zst": "zstd"}
 
+# No text of a file; the name of no one.
+_END: Final = "\x1fdpfast: end of file\x1f"
+
 # Constant: what a broken file makes a reader say may quote its cells.
 CORRUPT = (
     "the source is not a CSV file that can be read: its first record must name the columns, each record have as many fields, no "
-    "record be longer than some MiB, the text be valid UTF-8, and a compressed file be whole"
+    "record be longer than some MiB, each quote be closed, the text be valid UTF-8, and a compressed file be whole"
 )
 
 
@@ -55,8 +62,11 @@ class CsvSource:
 
     @property
     def metadata(self) -> dict[bytes, bytes]:
-        """The certificate that stands beside the file, if one does."""
+        """The certificate that stands beside the file, or beside the file that it is a link to, if one does."""
         beside = self.place.sibling(self.place.name + CERTIFICATE_SUFFIX)
+        if beside.kind() != "file":
+            linked = self.place.followed()
+            beside = linked.sibling(linked.name + CERTIFICATE_SUFFIX)
         if beside.kind() != "file":
             return {}
         with beside.open() as file, reading(beside):
@@ -86,10 +96,13 @@ class CsvSource:
         with decoding(self.place, CORRUPT), self._stream() as stream:
             if self._is_header_only:
                 return
-            with pacsv.open_csv(stream, **options) as reader:
-                if reader.schema.names != options["convert_options"].include_columns:
+            columns = options["convert_options"].include_columns or self._names
+            place = self._names.index(columns[0])
+            ended = _Ended(stream, ("," * place + _END + "," * (len(self._names) - 1 - place)).encode())
+            with pacsv.open_csv(pa.PythonFile(ended, "r"), **options) as reader:
+                if reader.schema.names != columns:
                     raise CorruptDataError(CORRUPT)
-                yield from reader
+                yield from _without_end(reader)
 
     def check_unchanged(self) -> None:
         """Raise `FileError` if the file is no longer the one that was opened, or was written to."""
@@ -116,6 +129,54 @@ class CsvSource:
         rest = lines.read()
         self._is_header_only = len(start) < HEADER_BYTES_MAX and not (rest.strip("\r\n") if len(names) > 1 else rest)
         return names
+
+
+class _Ended:
+    """A stream of bytes with one record more."""
+
+    def __init__(self, stream: Any, record: bytes) -> None:
+        self._stream = stream
+        self._record = record
+        self._last = b"\n"
+        self.closed = False
+
+    def read_buffer(self, size: int) -> pa.Buffer:
+        """Up to `size` bytes, in a buffer of Arrow; none at the end."""
+        import pyarrow as pa
+
+        data: pa.Buffer = self._stream.read_buffer(size)
+        if data.size:
+            self._last = data.slice(data.size - 1).to_pybytes()
+            return data
+        # an empty line would be a record of its own in a file of one column
+        line_end = b"" if self._last in b"\r\n" else b"\n"
+        record, self._record = self._record, b""
+        return pa.py_buffer(line_end + record + b"\n" if record else b"")
+
+    def close(self) -> None:
+        """Nothing: whoever owns the stream closes it."""
+
+
+def _without_end(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield batches without the record of `_Ended`, which must be the last one."""
+    import pyarrow as pa
+
+    last = None
+    for batch in batches:
+        if not batch.num_rows:
+            continue
+        if last is not None:
+            yield last
+        last = batch
+    if last is None or last.column(0)[-1].as_py() != _END:
+        raise CorruptDataError(CORRUPT)
+    rest = last.slice(0, last.num_rows - 1)
+    if not rest.num_rows:
+        return
+    first = rest.column(0)
+    if pa.types.is_dictionary(first.type):  # where it came last, as the values do
+        first = pa.DictionaryArray.from_arrays(first.indices, first.dictionary.slice(0, len(first.dictionary) - 1))
+    yield rest.set_column(0, rest.schema.field(0), first)
 
 
 def _schema(names: list[str]) -> pa.Schema:

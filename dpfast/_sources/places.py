@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.fs as pafs
 
-__all__ = ["Found", "Place", "check_identity", "decoding", "find", "locate", "reading"]
+__all__ = ["Found", "Place", "bare", "check_identity", "decoding", "find", "locate", "reading"]
 
 CHANGED = "the source was changed while it was read"
 _DIGEST_BYTES = 32
@@ -91,6 +91,10 @@ class Place:
                 digest.update(chunk)
         return digest.digest()
 
+    def followed(self) -> Place:
+        """The file that this one is a link to, or itself; only this machine has links."""
+        return Place(os.path.realpath(self.path)) if self.filesystem is None else self
+
     def sibling(self, name: str) -> Place:
         """The place of another file in the same folder."""
         folder, slash, _ = self.path.rpartition("/")
@@ -123,8 +127,10 @@ def reading(place: Place) -> Iterator[None]:
 
     try:
         yield
-    except FileError:
+    except (FileError, MemoryError):
         raise
+    except UnicodeError:
+        raise FileError(f"cannot read the source {place.path!r}: a name is not valid UTF-8; rename it") from None
     except (OSError, pa.ArrowException) as error:
         raise FileError(f"cannot read the source {place.path!r}: {_reason(error)}") from None
 
@@ -136,7 +142,7 @@ def decoding(place: Place, corrupt: str) -> Iterator[None]:
 
     try:
         yield
-    except (FileError, CorruptDataError):
+    except (FileError, CorruptDataError, MemoryError):
         raise
     except OSError as error:
         if error.errno:
@@ -243,6 +249,28 @@ def _with_signs(path: str) -> str:
     return path
 
 
+def bare(place: Place) -> Place:
+    """Return the same place without the wrappers of its file system: a part of one, or fsspec's view of this machine."""
+    import pyarrow.fs as pafs
+
+    filesystem, path = place.filesystem, place.path
+    while True:
+        if isinstance(filesystem, pafs.SubTreeFileSystem):
+            path = f"{filesystem.base_path.rstrip('/')}/{path.lstrip('/')}"
+            filesystem = filesystem.base_fs
+        elif isinstance(filesystem, pafs.LocalFileSystem):
+            return Place(path)
+        elif isinstance(filesystem, pafs.PyFileSystem) and isinstance(filesystem.handler, pafs.FSSpecHandler):
+            inner = filesystem.handler.fs
+            if type(inner).__name__ == "DirFileSystem":
+                path, filesystem = inner._join(path), pafs.PyFileSystem(pafs.FSSpecHandler(inner.fs))
+            else:
+                protocols = (inner.protocol,) if isinstance(inner.protocol, str) else inner.protocol
+                return Place(path) if "file" in protocols else Place(path, filesystem)
+        else:
+            return Place(path, filesystem)
+
+
 def find(place: Place, wanted: Any) -> Found:
     """Return the files of a source.
 
@@ -301,9 +329,10 @@ def _listed(folder: Place, *, recursive: bool) -> list[str]:
     import pyarrow.fs as pafs
 
     filesystem = pafs.LocalFileSystem() if folder.filesystem is None else folder.filesystem
-    with reading(folder):
-        infos = filesystem.get_file_info(pafs.FileSelector(folder.path, recursive=recursive))
     # listings spell the folder as it was given, but for slashes at its ends
     base = folder.path.strip("/")
-    files = [info.path.strip("/") for info in infos if info.type == pafs.FileType.File]
-    return sorted(path.removeprefix(base).removeprefix("/") for path in files)
+    with reading(folder):
+        infos = filesystem.get_file_info(pafs.FileSelector(folder.path, recursive=recursive))
+        files = [info.path.strip("/") for info in infos if info.type == pafs.FileType.File]
+    # all slashes, however many it was given with: a name that began with one would lead out of the target
+    return sorted(path.removeprefix(base).lstrip("/") for path in files)

@@ -19,7 +19,7 @@ from dpfast._schema import bare_field
 from dpfast._sources.csv_file import CsvSource
 from dpfast._sources.ipc_file import IpcSource
 from dpfast._sources.names import OTHER_FORMATS, are_integers, file_format, partition_of
-from dpfast._sources.places import Found, Place, check_identity, find, locate
+from dpfast._sources.places import Found, Place, bare, check_identity, find, locate
 from dpfast._sources.written import as_written, is_written
 from dpfast.errors import ArgumentError, FileError
 
@@ -240,6 +240,7 @@ def _reader(place: Place, kind: str, only: range | None = None) -> Reader:
 def _of_files(found: Found, formats: Mapping[str, str]) -> Source:
     import pyarrow as pa
 
+    _check_once(found)
     partitions = _Partitions([name for name, _ in found.files] if found.is_folder else [])
     files = []
     for name, place in found.files:
@@ -254,6 +255,21 @@ def _of_files(found: Found, formats: Mapping[str, str]) -> Source:
         raise FileError(f"column {both[0]!r} stands both in the files and in the names of their folders; rename one of them")
     fields += [as_written(pa.field(name, kind)) for name, kind in partitions.types.items()]
     return Source(tuple(files), pa.schema(fields), is_folder=True, skipped=found.skipped)
+
+
+def _check_once(found: Found) -> None:
+    """Refuse a file that links lead to under two names: its rows would be answered twice, each time with noise of its own."""
+    names: dict[str, str] = {}
+    for name, place in found.files:
+        file = bare(place)
+        if file.filesystem is not None:  # no links there
+            return
+        first = names.setdefault(file.followed().path, name)
+        if first != name:
+            raise FileError(
+                f"{first!r} and {name!r} are one file, by a link: its rows would be released twice; take the link away, or name "
+                "a pattern that fits one of them"
+            )
 
 
 def _unified(files: list[SourceFile]) -> list[pa.Field]:

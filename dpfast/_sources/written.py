@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
     from dpfast.domain import Domain
 
-__all__ = ["as_written", "is_written", "typed_batch", "typed_column", "typed_schema"]
+__all__ = ["INTEGER", "NUMBER", "as_written", "is_written", "typed_batch", "typed_column", "typed_schema"]
 
 _MARK: Final = b"dpfast:written"
 _TRUE: Final = ("true", "True", "TRUE", "1")
 _FALSE: Final = ("false", "False", "FALSE", "0")
-_INTEGER: Final = r"^(0|-?[1-9][0-9]{0,17})$"
+INTEGER: Final = r"^(0|-?[1-9][0-9]{0,17})$"
 # What it matches is always a finite double.
-_NUMBER: Final = r"^[+-]?([0-9]{1,200}(\.[0-9]{0,200})?|\.[0-9]{1,200})([eE][+-]?[0-9]{1,2})?$"
+NUMBER: Final = r"^[+-]?([0-9]{1,200}(\.[0-9]{0,200})?|\.[0-9]{1,200})([eE][+-]?[0-9]{1,2})?$"
 
 
 def as_written(field: pa.Field) -> pa.Field:
@@ -121,10 +121,10 @@ def _typed(values: pa.Array, domain: Domain) -> pa.Array:
         missing = next(value for value in (True, False) if value not in domain.index)
         return pc.if_else(texts.is_null(), None, truth.fill_null(missing))
     if domain.kind == "bins":
-        known = pc.match_substring_regex(texts, _NUMBER)
+        known = pc.match_substring_regex(texts, NUMBER)
         return pc.if_else(known, pc.if_else(known, texts, "0").cast(pa.float64()), float("inf"))
     if domain.kind == "range":
-        known = pc.match_substring_regex(texts, _INTEGER)
+        known = pc.match_substring_regex(texts, INTEGER)
         return pc.if_else(known, texts, "-1").cast(pa.int64())
     wanted = _type_of(domain)
     listed = [value for value in domain.values if value is not None]

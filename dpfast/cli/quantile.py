@@ -9,32 +9,34 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpfast.cli._output import add_json, print_json, print_table, printable
+from dpfast.cli._rows import FileColumn, columns_of, step_for
 from dpfast.cli.plan import positive
 from dpfast.cli.sanitise import add_noise, key_option, ledger_option
 from dpfast.errors import ArgumentError, FileError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     import pyarrow as pa
 
-    from dpfast._parquet import ParquetSource
+    from dpfast._sources.source import Source
     from dpfast.randomness import Stream
 
-__all__ = ["add_rows", "add_verbs", "columns_of", "keys_of", "number", "pair", "point", "show", "stream_of"]
+__all__ = ["FILE", "add_rows", "add_verbs", "keys_of", "number", "pair", "point", "show", "stream_of"]
 
 EXAMPLE = """examples:
   dpfast quantile flights.parquet --column dep_delay --bounds=-60,600 --epsilon 1
   dpfast quantile flights.parquet --column dep_delay --bounds=-60,600 --q 0.9 --epsilon 1 --by carrier --keys @carriers.txt
 
 The answer costs epsilon, for all groups together; running the command again without a key spends it again. What is printed may be
-published. Without --by the file is read in constant memory, three times."""
+published. Without --by the file is read in constant memory, three times. In a CSV file a cell that is no number (no date, if the
+bounds are dates) counts as missing, and the default step is 1 if both bounds are integers."""
+
+FILE = "a Parquet, CSV or Arrow file, a folder or a pattern of them"
 
 
 def add_verbs(verbs: Any) -> None:
     """Add the verb to the command."""
     verb = verbs.add_parser("quantile", help="a private quantile of a column, or of its groups", epilog=EXAMPLE)
-    verb.add_argument("file", metavar="FILE", help="a Parquet file")
+    verb.add_argument("file", metavar="FILE", help=FILE)
     verb.add_argument("--column", metavar="NAME", required=True, help="the column of numbers, dates or timestamps")
     verb.add_argument("--bounds", metavar="LOW,HIGH", required=True, type=pair, help="public; values outside are clipped")
     verb.add_argument(
@@ -107,43 +109,41 @@ def pair(text: str) -> tuple[Any, Any]:
 
 
 def _quantile(options: argparse.Namespace) -> int:
-    from dpfast._parquet import ParquetSource
-    from dpfast.duff._chunks import ParquetColumn
+    from dpfast._sources.source import open_source
     from dpfast.duff.selection import quantile
 
     key = key_option(options)
     if (options.by is None) != (options.keys is None):
         options.verb.error("--by and --keys go together: list the groups that are to be answered")
     names = options.by.split(",") if options.by else []
-    with ParquetSource(options.file) as file, ParquetColumn(options.file, options.column) as column:
-        columns = columns_of(file, [*names, *([options.person] if options.person else [])])
-        keys = keys_of(options.keys, [columns[name].type for name in names]) if names else None
-        by = None if not names else columns[names[0]] if len(names) == 1 else tuple(columns[name] for name in names)
-        found = quantile(
-            column,
-            options.q,
-            bounds=options.bounds,
-            epsilon=options.epsilon,
-            neighbours=options.neighbours,
-            step=options.step,
-            missing=options.missing,
-            by=by,
-            keys=keys,
-            public_groups=options.public_groups,
-            rows_per_person=options.rows_per_person,
-            person=columns[options.person] if options.person else None,
-            column_name=options.column,
-            rng=stream_of(options, key),
-            threads=options.threads,
-            ledger=ledger_option(options.ledger),
-        )
+    file = open_source(options.file)
+    columns = columns_of(file, [*names, *([options.person] if options.person else [])])
+    keys = keys_of(options.keys, [columns[name].type for name in names]) if names else None
+    by = None if not names else columns[names[0]] if len(names) == 1 else tuple(columns[name] for name in names)
+    found = quantile(
+        FileColumn(file, options.column, options.bounds),
+        options.q,
+        bounds=options.bounds,
+        epsilon=options.epsilon,
+        neighbours=options.neighbours,
+        step=step_for(file, options.column, options.bounds, options.step),
+        missing=options.missing,
+        by=by,
+        keys=keys,
+        public_groups=options.public_groups,
+        rows_per_person=options.rows_per_person,
+        person=columns[options.person] if options.person else None,
+        column_name=options.column,
+        rng=stream_of(options, key, file),
+        threads=options.threads,
+        ledger=ledger_option(options.ledger),
+    )
     show(options, keys, found, title=f"{options.column}, q = {options.q}", more={"q": float(options.q)})
     return 0
 
 
-def stream_of(options: argparse.Namespace, key: bytes | None) -> Stream:
+def stream_of(options: argparse.Namespace, key: bytes | None, source: Source) -> Stream:
     """Where the noise comes from."""
-    from dpfast.etl.jobs import source_digest
     from dpfast.randomness import Stream
 
     if options.insecure_seed is not None:
@@ -151,18 +151,7 @@ def stream_of(options: argparse.Namespace, key: bytes | None) -> Stream:
     if key is None:
         return Stream()
     # a retry on the same file gives the same answer, another file never shares its noise
-    return Stream(key=key, context=options.context).bind_source(source_digest([("", Path(options.file))]))
-
-
-def columns_of(file: ParquetSource, names: Iterable[str]) -> dict[str, pa.ChunkedArray]:
-    """The columns that make groups, in memory."""
-    import pyarrow as pa
-
-    for name in names:
-        if name not in file.schema.names:
-            raise ArgumentError(f"the file has no column named {name!r}")
-    batches = list(file.batches(list(names))) if names else []
-    return {name: pa.chunked_array([batch.column(name) for batch in batches], file.schema.field(name).type) for name in names}
+    return Stream(key=key, context=options.context).bind_source(source.digest())
 
 
 def keys_of(words: list[str], kinds: list[pa.DataType]) -> list[Any]:

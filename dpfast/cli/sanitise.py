@@ -51,6 +51,7 @@ def add_verbs(verbs: Any) -> None:
     add_policy(verb)
     add_noise(verb)
     verb.add_argument("--ids", action="append", metavar="COLUMN", help="column that identifies a row; may be repeated")
+    verb.add_argument("--metadata", action="append", metavar="NAME", help="metadata of the source to publish; may be repeated")
     verb.add_argument("--ledger", metavar="FILE", help="charge this ledger first, which refuses what exceeds its cap")
     verb.add_argument("--threads", type=positive, metavar="N", help="number of threads; the result does not depend on it")
     verb.add_argument("--overwrite", action="store_true", help="replace an existing target; of folders one that dpfast made")
@@ -110,11 +111,14 @@ def _shown(value: object) -> str:
 
 
 def _sanitise(options: argparse.Namespace) -> int:
+    from dpfast._sources.places import locate
+    from dpfast.etl._apart import check_keeps
     from dpfast.etl.files import sanitise_file
     from dpfast.randomness import Stream
 
     key = key_option(options)
     ledger = ledger_option(options.ledger)
+    check_keeps(locate(options.target, "target"), {"key": options.key, "policy": options.policy})
     with _warnings_shown():
         report = sanitise_file(
             options.source,
@@ -129,6 +133,7 @@ def _sanitise(options: argparse.Namespace) -> int:
             overwrite=options.overwrite,
             rng=None if options.insecure_seed is None else Stream.insecure(options.insecure_seed),
             ledger=ledger,
+            metadata=tuple(options.metadata or ()),
         )
     if options.json:
         print(report.to_json())

@@ -6,7 +6,8 @@ import argparse
 from typing import Any
 
 from dpfast.cli._output import add_json, print_json
-from dpfast.cli.quantile import columns_of, stream_of
+from dpfast.cli._rows import columns_of, integers_of
+from dpfast.cli.quantile import FILE, stream_of
 from dpfast.cli.sanitise import add_noise, key_option, ledger_option
 from dpfast.errors import ArgumentError
 
@@ -23,7 +24,7 @@ epsilon again."""
 def add_verbs(verbs: Any) -> None:
     """Add the verb to the command."""
     verb = verbs.add_parser("triangles", help="the number of triangles of a graph, each edge private", epilog=EXAMPLE)
-    verb.add_argument("file", metavar="FILE", help="a Parquet file of edges")
+    verb.add_argument("file", metavar="FILE", help=f"edges: {FILE}")
     verb.add_argument("--columns", metavar="A,B", required=True, help="the two integer columns of the ends of an edge")
     verb.add_argument("--vertices", type=int, metavar="N", required=True, help="public number of vertices")
     verb.add_argument("--epsilon", type=float, required=True, metavar="E", help="what the answer spends, for each edge")
@@ -35,24 +36,24 @@ def add_verbs(verbs: Any) -> None:
 
 
 def _triangles(options: argparse.Namespace) -> int:
-    from dpfast._parquet import ParquetSource
+    from dpfast._sources.source import open_source
     from dpfast.duff.triangles import count_triangles
 
     key = key_option(options)
     names = options.columns.split(",")
     if len(names) != 2 or names[0] == names[1]:
         options.verb.error("--columns takes the names of two columns, with a comma between them")
-    with ParquetSource(options.file) as file:
-        columns = columns_of(file, names)
+    file = open_source(options.file)
+    columns = {name: integers_of(column) for name, column in columns_of(file, names).items()}
     if any(column.null_count for column in columns.values()):
-        raise ArgumentError("an edge lacks one of its ends; leave such rows out")
+        raise ArgumentError("an edge lacks one of its ends, or has one that is no integer; leave such rows out")
     found = count_triangles(
         (columns[names[0]].to_numpy(), columns[names[1]].to_numpy()),
         n_vertices=options.vertices,
         epsilon=options.epsilon,
         method=options.method,
         column_name=(names[0], names[1]),
-        rng=stream_of(options, key),
+        rng=stream_of(options, key, file),
         ledger=ledger_option(options.ledger),
     )
     if options.json:

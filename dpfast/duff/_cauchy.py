@@ -20,6 +20,7 @@ __all__ = ["cauchy_alpha", "cauchy_integer"]
 
 DIGITS: Final = 60
 ROOT_BITS: Final = 256
+LEAST: Final = Fraction(1, 10**20)
 
 
 def cauchy_integer(centre: int, scale: Fraction, low: int, high: int, word: Word) -> int:
@@ -39,7 +40,7 @@ def cauchy_integer(centre: int, scale: Fraction, low: int, high: int, word: Word
             if far * far + (y + 1) ** 2 > one * one:
                 continue
             least = _nearest(centre, scale, left, y + 1 if left >= 0 else y, low, high)
-            most = _nearest(centre, scale, left + 2, y if left + 2 >= 0 else y + 1, low, high)
+            most = _nearest(centre, scale, left + 2, y if left + 2 > 0 else y + 1, low, high)
             if least == most:
                 return least
 
@@ -52,11 +53,14 @@ def _nearest(centre: int, scale: Fraction, u: int, v: int, low: int, high: int) 
 
 
 def cauchy_alpha(epsilon: Fraction, beta: Fraction) -> Fraction:
-    """The largest alpha, rounded down, for which T + SS / alpha * Cauchy is epsilon-DP if SS is beta-smooth; 0 < beta < epsilon.
+    """The largest alpha, rounded down, for which T + SS / alpha * Cauchy is epsilon-DP if SS is beta-smooth; 0 <= beta < epsilon,
+    or both 0. It is 0 below `LEAST`.
 
     alpha^2 = min(2 (cosh epsilon - 1), 2 e^beta (cosh epsilon - cosh beta)): location-scale families of Cauchy laws are the
     hyperbolic half-plane, and the loss between two of them is their distance.
     """
+    if epsilon < LEAST:  # the powers would differ from one by less than the digits show
+        return Fraction(0)
     low = exp_bounds(float_below(epsilon), DIGITS)[0]
     low_beta, high_beta = exp_bounds(float_below(beta), DIGITS)[0], exp_bounds(float_above(beta), DIGITS)[1]
     twice_cosh = low + 1 / low  # x + 1 / x rises from 1 on

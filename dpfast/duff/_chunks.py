@@ -6,6 +6,7 @@ of ten machine types, without nulls; floats may still be NaN, which every reader
 
 from __future__ import annotations
 
+import datetime
 import sys
 from bisect import bisect_right
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -13,18 +14,18 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import numpy as np
 
 from dpfast.duff._chunk_parts import PIECE_ROWS, USE, ArrayChunk, ArrowChunk, types_of
+from dpfast.duff.grid import type_of_bounds
 from dpfast.errors import ArgumentError, ArgumentTypeError
 from dpfast.randomness import fresh_key
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
     from dpfast.duff._chunk_parts import Chunk
 
-__all__ = ["PIECE_ROWS", "Column", "Memory", "ParquetColumn", "Source", "open_values"]
+__all__ = ["PIECE_ROWS", "Column", "Memory", "Source", "open_values"]
 
 
 KINDS: Final = (
@@ -56,13 +57,13 @@ class Column(Protocol):
 
 
 class Memory:
-    """A column in memory: chunks of one type. `like` has the type where there is no chunk."""
+    """A column in memory: chunks of one type. `like` has the type where there is no chunk; `logical` counts as declared."""
 
-    def __init__(self, parts: list[Any], like: Any = None) -> None:
+    def __init__(self, parts: list[Any], like: Any = None, logical: np.dtype[Any] | None = None) -> None:
         kinds = [types_of(part) for part in (parts or [like])]
         if len(set(kinds)) > 1:
             raise ArgumentTypeError("the chunks of values differ in type")
-        self.dtype, self.logical = kinds[0]
+        self.dtype, self.logical = kinds[0][0], kinds[0][1] if logical is None else logical
         self._chunks: list[Chunk] = [
             ArrayChunk(part, self.dtype) if isinstance(part, np.ndarray) else ArrowChunk(part, self.dtype) for part in parts
         ]
@@ -152,57 +153,13 @@ class Source:
         return np.concatenate(kept), looked, rows
 
 
-class ParquetColumn:
-    """One column of a Parquet file as an iterable of Arrow arrays, read anew each time.
+def open_values(values: Any, bounds: Any) -> Column:
+    """Return the column that values are; ArgumentTypeError, ArgumentError where they are none. Reads no value of an array.
 
-    Parameters
-    ----------
-    path : str or path-like
-    name : str
-        The column.
-
-    Raises
-    ------
-    FileError, CorruptDataError
-        If the file cannot be read, or is no Parquet file.
-    ArgumentError
-        If it has no such column.
+    A list, an array of objects, and Arrow's type of nothing but nulls declare no type, and what they happen to hold is data: they
+    count as values of the type that the public bounds have.
     """
-
-    def __init__(self, path: str | os.PathLike[str], name: str) -> None:
-        from dpfast._parquet import ParquetSource
-
-        self._file = ParquetSource(path)
-        self._name = name
-        if name not in self._file.schema.names:
-            self.close()
-            raise ArgumentError(f"the file has no column named {name!r}")
-        self._type = self._file.schema.field(name).type
-
-    def __iter__(self) -> Iterator[Any]:
-        import pyarrow as pa
-
-        yield pa.array([], self._type)
-        for batch in self._file.batches([self._name]):
-            yield batch.column(self._name)
-        self._file.check_unchanged()
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.__exit__(None, None, None)
-
-    def __enter__(self) -> ParquetColumn:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-
-def open_values(values: Any) -> Column:
-    """Return the column that values are; ArgumentTypeError, ArgumentError where they are none. Reads no value of an array."""
-    if isinstance(values, ParquetColumn):
-        return Source(values)
-    known = _known(values)
+    known = _known(values, bounds)
     if known is not None:
         return known
     if hasattr(values, "__next__") or hasattr(type(values), "read_all"):
@@ -219,53 +176,79 @@ def open_values(values: Any) -> Column:
 
 def as_memory(values: Any) -> Memory:
     """Return a chunk of values as a column in memory."""
-    known = _known(values)
+    known = _known(values, None)
     if known is None:
-        raise ArgumentTypeError(f"a chunk of values is {KINDS}, not {type(values).__name__}")
+        raise ArgumentTypeError(
+            "a chunk of values is a numpy array, a pyarrow Array or ChunkedArray, or a pandas or polars Series"
+        )
     return known
 
 
-def _known(values: Any) -> Memory | None:
+def _known(values: Any, bounds: Any) -> Memory | None:
+    """As `open_values`; bounds None for a chunk, which has to declare its type."""
     if isinstance(values, np.ndarray):
         if values.ndim != 1:
             raise ArgumentError(f"values have {values.ndim} dimensions; give one column at a time (there is no axis)")
-        return _of_objects(values.tolist()) if values.dtype.kind == "O" else Memory([values])
+        return _of_objects(values.tolist(), bounds) if values.dtype.kind == "O" else Memory([values])
     if isinstance(values, (list, tuple, range)):
         if isinstance(values, range):
             return Memory([np.asarray(values, np.int64)])
-        return _of_objects(list(values))
+        return _of_objects(list(values), bounds)
     pandas, polars, arrow = (sys.modules.get(name) for name in ("pandas", "polars", "pyarrow"))
     if pandas is not None and isinstance(values, (pandas.Series, pandas.Index)):
         if isinstance(values.dtype, np.dtype):
-            return _known(values.to_numpy())
+            return _known(values.to_numpy(), bounds)
         import pyarrow
 
-        return _known(_arrow(lambda: pyarrow.array(values, from_pandas=True)))
+        return _known(_arrow(lambda: pyarrow.array(values, from_pandas=True)), bounds)
     if polars is not None and isinstance(values, polars.Series):
         import pyarrow
 
-        return _known(_arrow(lambda: pyarrow.table(values.to_frame()).column(0)))
-    if arrow is not None and isinstance(values, arrow.ChunkedArray):
-        return Memory(values.chunks, arrow.array([], values.type))
-    if arrow is not None and isinstance(values, arrow.Array):
-        return Memory([values])
+        return _known(_arrow(lambda: pyarrow.table(values.to_frame()).column(0)), bounds)
+    if arrow is not None and isinstance(values, (arrow.ChunkedArray, arrow.Array)):
+        if bounds is not None and arrow.types.is_null(values.type):
+            return _of_objects([None] * len(values), bounds)
+        return Memory(values.chunks, arrow.array([], values.type)) if hasattr(values, "chunks") else Memory([values])
     return None
 
 
-def _of_objects(values: list[Any]) -> Memory:
+def _of_objects(values: list[Any], bounds: Any) -> Memory:
     import pyarrow as pa
 
+    if bounds is None:
+        raise ArgumentTypeError("a chunk of values must declare a type; give an array of numbers, not a list or objects")
     if any(isinstance(value, (list, tuple, np.ndarray)) for value in values):
         raise ArgumentError("values are nested; give one column at a time (there is no axis)")
-    if not values:
-        return Memory([np.empty(0)])
-    for kind in (None, pa.uint64()):  # integers of 2^63 and more are not found out by themselves
+    logical = type_of_bounds(bounds)
+    if logical.kind in "Mm":
+        return Memory([_times(values, logical)], logical=logical)
+    wanted = "a list of values must hold numbers of 64 bits, ints or floats, or dates if the bounds are dates"
+    if not all(value is None or isinstance(value, (int, float, np.integer, np.floating, np.bool_)) for value in values):
+        raise ArgumentTypeError(wanted)
+    # integers of 2^63 and more are not found out by themselves, and together with floats they are floats
+    whole = all(value is None or isinstance(value, (int, np.integer)) for value in values)
+    for is_wider in (False, True):
         try:
-            array = pa.array(values, kind)
+            if not is_wider:
+                array = pa.array(values)
+            else:
+                array = pa.array(values, pa.uint64()) if whole else pa.array(np.array(values, np.float64))
         except (pa.ArrowException, OverflowError, ValueError, TypeError):
             continue
-        return Memory([array])
-    raise ArgumentTypeError(f"a list of values holds objects of no common type; {USE}")
+        return Memory([array.cast(pa.float64()) if pa.types.is_null(array.type) else array], logical=logical)
+    raise ArgumentTypeError(wanted)
+
+
+def _times(values: list[Any], logical: np.dtype[Any]) -> NDArray[Any]:
+    """Dates or durations as the bounds have them; NaT where there is none."""
+    wanted = (np.datetime64, datetime.date) if logical.kind == "M" else (np.timedelta64, datetime.timedelta)
+    if not all(value is None or isinstance(value, wanted) for value in values):
+        raise ArgumentTypeError("a list of values must hold dates or durations if the bounds are such")
+    plain = [
+        value.astimezone(datetime.UTC).replace(tzinfo=None) if isinstance(value, datetime.datetime) and value.tzinfo else value
+        for value in values
+    ]
+    return np.array(plain, logical)
 
 
 def _arrow(make: Any) -> Any:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["Graph", "read_edges"]
 
 MOST_VERTICES: Final = (1 << 31) - 1
+PAIRS: Final = "edges must be pairs of vertices: an array of shape (n_edges, 2), or a pair of arrays"
 
 
 class Graph(NamedTuple):
@@ -45,11 +46,14 @@ def read_edges(edges: Any, n_vertices: Any) -> Graph:
     elif isinstance(edges, tuple) and len(edges) == 2 and all(isinstance(part, np.ndarray) for part in edges):
         first, second = edges
     else:
-        array = np.asarray(edges)
+        try:
+            array = np.asarray(edges)
+        except ValueError:
+            raise ArgumentError(PAIRS) from None
         if array.size == 0:
             array = np.zeros((0, 2), np.int64)
         if array.ndim != 2 or array.shape[1] != 2:
-            raise ArgumentError("edges must be pairs of vertices: an array of shape (n_edges, 2), or a pair of arrays")
+            raise ArgumentError(PAIRS)
         first, second = array[:, 0], array[:, 1]
     if own is None and n_vertices is None:
         raise ArgumentTypeError("edge arrays need n_vertices=: the vertices are public, and not those that happen to have edges")

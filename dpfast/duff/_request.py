@@ -79,6 +79,8 @@ def rows_of(request: Request, law: tuple[str, ...], check_rows: Callable[[int, s
     for others, name in ((codes, "by="), (None if people is None else people[0], "person=")):
         if others is not None:
             check_rows(others.size, name)
+    if codes is not None and people is not None and codes.size != people[0].size:
+        raise ArgumentError("by= and person= differ in length")
     kept = 0 if people is None else per_person
     digest = digest_of(
         *law, str(whole / per_person), request.neighbours, "" if domain is None else domain.digest.hex(), str(kept)
@@ -119,7 +121,7 @@ class Numbers(NamedTuple):
 def grid_of(values: Any, bounds: Any, step: Any, neighbours: Any, missing: Any) -> Numbers:
     """Values and the grid that they are snapped to."""
     check_neighbours(neighbours)
-    column = open_values(values)
+    column = open_values(values, bounds)
     grid = Grid(bounds, step=step, dtype=column.logical)
     if missing is not None and neighbours != "replace_one":
         raise ArgumentError("missing= is for replace_one; under add_remove rows without a number are dropped")

@@ -71,7 +71,7 @@ def power_of(ratio: float, exponent: Fraction) -> Wide:
     log = context.ln(decimal.Decimal(ratio))
     power = context.divide(context.multiply(log, exponent.numerator), decimal.Decimal(exponent.denominator))
     unit = context.multiply(context.ln(decimal.Decimal(2)), UNIT)
-    units = int(context.divide(power, unit).to_integral_value(decimal.ROUND_HALF_EVEN))
+    units = int(context.divide(power, unit).to_integral_value(decimal.ROUND_HALF_EVEN, context))
     return Wide.settled(float(context.exp(context.subtract(power, context.multiply(unit, units)))), units)
 
 

@@ -11,6 +11,7 @@ import datetime
 import decimal
 import math
 import numbers
+import sys
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,11 +22,12 @@ from dpfast.errors import ArgumentError, ArgumentTypeError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["MOST_POINTS", "Grid", "exact_number", "exact_step", "grid_values", "step_numbers"]
+__all__ = ["MOST_POINTS", "Grid", "exact_number", "exact_step", "grid_values", "step_numbers", "type_of_bounds"]
 
 MOST_POINTS: Final = 1 << 62
 DEFAULT_CELLS: Final = 1 << 20  # a step that is left out is at most this part of the bounds
 _EXACT_FLOAT: Final = 1 << 53
+_NO_TIME: Final = -(1 << 63)  # what numpy takes for NaT
 
 
 def exact_number(value: Any, name: str) -> Fraction:
@@ -64,6 +66,24 @@ def step_numbers(step: Any) -> tuple[int | float | Fraction, Fraction]:
     return ratio, ratio
 
 
+def type_of_bounds(bounds: Any) -> np.dtype[Any]:
+    """The type of values that declare none, as lists do: the bounds are public, what the values happen to be is not."""
+    pair = bounds if isinstance(bounds, (tuple, list, np.ndarray)) else ()
+    kinds = [bound.dtype if isinstance(bound, np.generic) else _TIMES.get(type(bound)) for bound in pair]
+    times = [kind for kind in kinds if kind is not None and kind.kind in "Mm"]
+    if times:
+        return np.dtype(max(times)) if len({kind.kind for kind in times}) == 1 else times[0]
+    integral = all(isinstance(bound, numbers.Integral) for bound in pair)
+    return np.dtype(np.int64 if integral else np.float64)
+
+
+_TIMES: Final = {
+    datetime.date: np.dtype("M8[D]"),
+    datetime.datetime: np.dtype("M8[us]"),
+    datetime.timedelta: np.dtype("m8[us]"),
+}
+
+
 def grid_values(indices: NDArray[np.int64], origin: int, step: int | float | Fraction, ratio: Fraction) -> NDArray[Any]:
     """The values (origin + i) * step: int64 for an int step (object beyond), else the nearest doubles."""
     p, q = ratio.numerator, ratio.denominator
@@ -76,8 +96,9 @@ def grid_values(indices: NDArray[np.int64], origin: int, step: int | float | Fra
         return _apart(indices, origin, lambda n: n * p, object)
     if top * p <= _EXACT_FLOAT and q <= _EXACT_FLOAT:
         return ((indices + origin) * p).astype(np.float64) / float(q)  # one rounding
-    if top <= _EXACT_FLOAT and float(ratio) == ratio and math.frexp(float(ratio))[0] == 0.5:
-        return (indices + origin).astype(np.float64) * float(ratio)
+    nearest = _nearest_double(ratio)
+    if top <= _EXACT_FLOAT and nearest == ratio and math.frexp(nearest)[0] == 0.5:
+        return (indices + origin).astype(np.float64) * nearest
     return _apart(indices, origin, lambda n: n * p / q, np.float64)
 
 
@@ -141,6 +162,8 @@ class Grid:
         elif self.dtype is not None and isinstance(step, (np.timedelta64, datetime.timedelta)):
             step = int(self._number(step, "step", duration=True))
         self.step, self.ratio = step_numbers(step)
+        if not isinstance(self.step, int) and max(abs(lower), abs(upper)) > sys.float_info.max:
+            raise ArgumentError("bounds beyond the range of doubles need a step that is an int")
         self.origin = math.ceil(lower / self.ratio)
         self.size = math.floor(upper / self.ratio) - self.origin + 1
         if self.size < 1:
@@ -157,6 +180,8 @@ class Grid:
         kind = "m" if duration else self.dtype.kind
         wanted = (np.datetime64, datetime.date) if kind == "M" else (np.timedelta64, datetime.timedelta)
         if isinstance(bound, numbers.Integral) and not isinstance(bound, (bool, np.timedelta64)):
+            if not _NO_TIME < int(bound) < 1 << 63:
+                raise ArgumentError(f"{name} is beyond the dates and times of numpy, which have 64 bits")
             return Fraction(int(bound))
         if not isinstance(bound, wanted):
             raise ArgumentTypeError(f"{name} must be of the kind of the values, or an integer in their unit")
@@ -186,8 +211,15 @@ class Grid:
 
     def values(self, indices: NDArray[np.int64]) -> NDArray[Any]:
         """The values of many points."""
-        found = grid_values(indices, self.origin, self.step, self.ratio)
-        return found.astype(np.int64).view(self.dtype) if self.dtype is not None else found
+        if self.dtype is None:
+            return grid_values(indices, self.origin, self.step, self.ratio)
+        p, q = self.ratio.numerator, self.ratio.denominator
+        units = (
+            grid_values(indices, self.origin, p, self.ratio)
+            if q == 1
+            else _apart(indices, self.origin, lambda n: n * p // q, np.int64)
+        )
+        return units.view(self.dtype)
 
     def snap(self, values: NDArray[Any]) -> NDArray[np.int64]:
         """The number of the point nearest to each value, halves up, within the bounds. NaN and NaT are the caller's matter."""
@@ -234,12 +266,13 @@ class Grid:
 
     def _of_floats(self, values: NDArray[np.float64]) -> NDArray[np.int64]:
         first, last = self.origin, self.origin + self.size - 1
-        mantissa, exponent = math.frexp(float(self.ratio)) if float(self.ratio) > 0 else (0.0, 0)
-        dyadic = mantissa == 0.5 and Fraction(float(self.ratio)) == self.ratio
+        step = _nearest_double(self.ratio)
+        mantissa, exponent = math.frexp(step) if 0 < step < math.inf else (0.0, 0)
+        dyadic = mantissa == 0.5 and Fraction(step) == self.ratio
         if max(abs(first), abs(last)) > MOST_POINTS or mantissa == 0.0:
             return self._by_unique(values)
         with np.errstate(over="ignore", under="ignore"):
-            place = np.ldexp(values, 1 - exponent) if dyadic else values / float(self.ratio)
+            place = np.ldexp(values, 1 - exponent) if dyadic else values / step
         np.clip(place, math.nextafter(float(first), -math.inf) - 1, math.nextafter(float(last), math.inf) + 1, out=place)
         floor = np.floor(place)
         part = place - floor  # exact from 1/2 up and below zero's neighbourhood, where it only rounds towards 1
@@ -269,6 +302,13 @@ class Grid:
 
     def __repr__(self) -> str:
         return f"<dpfast.duff.Grid of {self.size} points, step {self.step}>"
+
+
+def _nearest_double(number: Fraction) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf
 
 
 def _default_step(width: Fraction, kind: np.dtype[Any] | None) -> int | float:

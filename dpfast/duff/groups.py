@@ -78,6 +78,8 @@ def codes_of(by: Any, domain: Domain, threads: int | None) -> NDArray[np.uint32]
     column = by[0] if isinstance(by, tuple) and len(by) == 1 else by
     if isinstance(column, list):
         column = _listed(column)
+        if column.null_count == len(column):  # nothing says of which type they are
+            return np.full(len(column), domain.size if domain.null_code is None else domain.null_code, np.uint32)
     quick = _integer_codes(column, domain, threads) if not isinstance(column, tuple) else None
     if quick is not None:
         return quick

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
     from dpfast.randomness import Column, Stream
 
 __all__ = ["mean"]
+
+# The means that a person reaches are at distance 1, not 0. Weights are integers below 2^62: from this epsilon on those of the
+# distances 1 and 2 draw nearer, not farther apart, and at twice of it they are equal.
+LARGEST: Final = Fraction(42)
 
 
 def mean(
@@ -69,7 +74,8 @@ threads, ledger
     -----
     **Privacy guarantee.** Pure `epsilon` for neighbouring data sets (add_remove or replace_one), exactly: a grid point x is
     released with probability w_d(x) / sum of w in integers, d(x) the number of persons who must come, go or change until x lies
-    between attainable means, w_k <= e^(epsilon / 2) w_{k+1}. Nothing is rounded, no sum wraps.
+    between attainable means, w_k <= e^(epsilon / 2) w_{k+1}. Nothing is rounded, no sum wraps. What epsilon has above 42 is not
+    spent: integers of 62 bits tell distances apart best there.
     **When to use.** Where the bounds are loose and outliers few. Noise on a sum and a count is better for data that fill their
     bounds.
     **Cost.** O(n), and some microseconds for each level, of which about (2 / epsilon) ln(2^62 epsilon) matter.
@@ -89,7 +95,7 @@ threads, ledger
     numbers = grid_of(values, bounds, step, neighbours, missing)
     request = Request(epsilon, neighbours, by, keys, public_groups, rows_per_person, person, column_name, rng, threads, ledger)
     rows = rows_of(request, ("mean", *numbers.law), numbers.check_rows)
-    weights = Weights(rows.epsilon)
+    weights = Weights(min(rows.epsilon, LARGEST))
     last = max(last_distance(weights), 1)
     found = []
     for indices in indices_of(numbers, rows, threads):

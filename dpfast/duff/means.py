@@ -41,7 +41,9 @@ def mean_levels(values: ArrayLike, *, bounds: Any, step: Any = None, neighbours:
     -----
     Distances are exact for all but isolated points that removals alone could hit, and have sensitivity 1 everywhere: grid points
     are compared with means as integers. Useful where the bounds are loose and outliers few; for well-scaled data noise on sum and
-    count is better. **Cost.** A sort, and some microseconds for each level up to the one that reaches both bounds, at most n + 1.
+    count is better. As no distance is 0, integer weights serve up to an epsilon of about 42, and from 90 on all answers are
+    equally likely under `dpfast.duff.sample`; `dpfast.mean` spends no more than 42. **Cost.** A sort, and some microseconds for
+    each level up to the one that reaches both bounds, at most n + 1.
 
     Examples
     --------

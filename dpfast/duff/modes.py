@@ -33,9 +33,9 @@ def mode_levels(values: Any, *, domain: Domain, neighbours: Neighbours) -> Level
     Returns
     -------
     Levels
-        Private data, with step 1 and origin 0. Distance c_max - c_x, of sensitivity 1 under either relation: exact under
-        add_remove, an upper bound under replace_one. Neighbouring labels of one distance share an entry, so a large domain costs
-        nothing.
+        Private data, with step 1 and origin 0. Distance c_max - c_x: exact under add_remove, and of sensitivity 1. Under
+        replace_one it may change by 2, that of the label which is left for the new most frequent one; the weights of `sample`
+        are private all the same, see below. Neighbouring labels of one distance share an entry, so a large domain costs nothing.
 
     Raises
     ------
@@ -44,7 +44,9 @@ def mode_levels(values: Any, *, domain: Domain, neighbours: Neighbours) -> Level
     Notes
     -----
     Under add_remove counts only grow or only shrink, so weights e^(-epsilon d) are epsilon-DP for these distances;
-    `dpfast.duff.sample` uses e^(-epsilon d / 2), which holds for any levels.
+    `dpfast.duff.sample` uses e^(-epsilon d / 2), which holds under replace_one too: where a row goes from v to u and u becomes
+    the most frequent label alone, the weight of u stays, no weight grows, that of v falls by at most e^epsilon and all others by
+    at most e^(epsilon / 2), so no chance changes by more than e^epsilon. Other uses of a distance may rely on its sensitivity.
 
     Examples
     --------
@@ -84,8 +86,7 @@ def label_codes(values: Any, domain: Domain) -> NDArray[Any]:
         raise ArgumentTypeError("domain must be a dpfast.Domain: the public list of labels")
     rule = domain if domain.other is not None else domain.with_rule(unknown="randomise")
     if isinstance(values, (list, tuple)):
-        texts = any(isinstance(value, (str, bytes)) or value is None for value in values)
-        values = np.array(values, dtype=object) if texts or not values else np.asarray(values)
+        values = np.fromiter(values, object, len(values))  # whatever they happen to be: a list declares no type
     return rule.encode(values)
 
 

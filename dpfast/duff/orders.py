@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpfast._core import duff as core
 from dpfast.duff.data import grid_indices
 from dpfast.duff.grid import exact_number
 from dpfast.duff.levels import Levels
@@ -164,8 +165,13 @@ def quantile_distances(
     if q == Fraction(1, 2):
         return np.asarray(np.maximum(0, np.maximum(below - above - equal + 1, above - below - equal)))
     num, den = q.numerator, q.denominator
-    if den * (n + 2) >= 1 << 62:  # Python's integers do not wrap
-        below, equal, above = (part.astype(object) for part in (below, equal, above))
+    if den * (n + 2) >= 1 << 62:
+        if den < 1 << 62:  # the products of the kernel have 128 bits
+            found = np.empty(below.shape, np.uint64)
+            law = core.QuantileLaw(np.ones(1, np.uint64), num, den, 1, False)
+            law.distances(n, below.astype(np.uint64), equal.astype(np.uint64), found)
+            return found.astype(np.int64)
+        below, equal, above = (part.astype(object) for part in (below, equal, above))  # Python's integers do not wrap
     rest = den - num
     most = max(num, rest)
     too_high = rest * below - num * above - num * equal  # x is too high iff this is not negative

@@ -150,7 +150,8 @@ def quantile(
     ----------
     values : column of numbers, shape (n_rows,)
         A numpy array (also memory-mapped), a pyarrow Array or ChunkedArray, a pandas or polars Series, a list, or any object that
-        can be iterated over again and again and gives such chunks. Integers, floats, booleans, dates, timestamps, durations.
+        can be iterated over again and again and gives chunks of a declared type. Integers, floats, booleans, dates, timestamps,
+        durations. A list or an array of objects declares no type and counts as of that of the bounds: two ints make integers.
     q : float, Fraction, Decimal, or a pair of ints
         From 0 to 1. A float is read as the shortest decimal that denotes it: 0.1 is one tenth.
     bounds : (lower, upper)
@@ -242,6 +243,8 @@ def quantile(
     people = None if person is None else people_of(person)
     plan.check_rows(codes, "by=")
     plan.check_rows(None if people is None else people[0], "person=")
+    if codes is not None and people is not None and codes.size != people[0].size:
+        raise ArgumentError("by= and person= differ in length")
     digest = plan.digest(method, "" if domain is None else domain.digest.hex(), 0 if person is None else per_person)
 
     def privacy_of(rows: int) -> Privacy:
@@ -277,7 +280,7 @@ class _Plan(NamedTuple):
         fraction = check_quantile(q)
         if fraction.denominator >= 1 << 62:
             raise ArgumentError("q has too many digits: give a fraction with a denominator below 2**62")
-        column = open_values(values)
+        column = open_values(values, bounds)
         grid = Grid(bounds, step=step, dtype=column.logical)
         if missing is not None and neighbours != "replace_one":
             raise ArgumentError("missing= is for replace_one; under add_remove rows without a number are dropped")

@@ -81,7 +81,7 @@ class Job:
     @cached_property
     def rule(self) -> bytes:
         """A digest of what is done to a source, whichever; public."""
-        layout = field(self.layout.encode())
+        layout = field(b"\0".join([self.layout.encode(), *map(field, sorted(self.plan.metadata))]))
         digest = hashlib.blake2b(field(self.plan.policy.digest) + layout, digest_size=32, person=_RULE_PERSON)
         for name in self.plan.ids:
             digest.update(field(name.encode()))

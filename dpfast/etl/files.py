@@ -3,7 +3,7 @@
 A reader thread decodes one batch ahead, the caller's thread sanitises, a writer thread encodes the row group before. The
 values do not depend on that, nor on how the source is cut into row groups; row groups of the target are a function of its
 schema and of the bytes of public values alone. Nothing of the source but its values, names and types reaches the target: no
-dictionary, statistics, sort order or metadata.
+dictionary, statistics, sort order or metadata, but what the caller names.
 """
 
 from __future__ import annotations
@@ -17,18 +17,20 @@ from dpfast._policy_base import table_payment
 from dpfast._sources.names import file_format, is_hidden
 from dpfast._sources.places import Place, locate
 from dpfast._spending import Charges, Pay
+from dpfast._text import printable
 from dpfast._threads import check_threads
 from dpfast.certificates import read_certificate
-from dpfast.errors import ArgumentError, ArgumentTypeError, DpfastError
-from dpfast.etl._apart import check_apart
+from dpfast.errors import ArgumentError, ArgumentTypeError, DpfastError, FileError
+from dpfast.etl._apart import check_apart, check_keeps
 from dpfast.etl._job import Job
 from dpfast.etl._log import log
+from dpfast.etl._metadata import kept_metadata
 from dpfast.etl.folders import sanitise_folder
 from dpfast.etl.formats import certificate_beside, certificate_text, open_target, target_format
 from dpfast.etl.jobs import Background, writing
 from dpfast.etl.plan import FilePlan
 from dpfast.etl.progress import Progress, check_progress, showing
-from dpfast.etl.remote import new_file
+from dpfast.etl.remote import new_file, put_with_paper
 from dpfast.etl.remote_folders import sanitise_remote_folder
 from dpfast.etl.report import Report, stated_privacy
 from dpfast.etl.sources import open_source
@@ -52,6 +54,7 @@ def sanitise_file(
     overwrite: bool = False,
     rng: Stream | None = None,
     ledger: Charges | None = None,
+    metadata: tuple[str, ...] = (),
 ) -> Report:
     """Sanitise a file into another, or a folder of files into a folder: Parquet, CSV or Arrow IPC.
 
@@ -65,8 +68,8 @@ def sanitise_file(
         What is made; it appears when it is complete. For a file a file, in the format that its name ends in. For a folder a
         folder, with a file for each of the source, under the same relative name; or, if `target` is named like a file, one file
         with all rows, in the order of the names. On another file system a file is sent when it is complete, and a folder is
-        complete when it holds ``_SUCCESS``. The certificate of ``NAME.csv`` stands in ``NAME.csv.dpfast.json``, which appears
-        first.
+        complete when it holds ``_SUCCESS``. The certificate of ``NAME.csv`` stands in ``NAME.csv.dpfast.json``: it appears before
+        a new target, and after one that replaces another, so that it never stands beside other rows.
     policy : Policy
         What happens to each column.
     key : bytes, path or "env:NAME", optional
@@ -94,6 +97,10 @@ def sanitise_file(
     ledger : Ledger, optional
         Is charged once, before anything is drawn; running the same job on the same source again under a key costs nothing. Under
         `ids` all releases of a context are one charge: that of people whose values stay.
+    metadata : tuple of str, optional
+        Names of metadata of the source's schema that the target keeps as they are, and so publishes: the guarantee is for
+        sources that agree on them. All files must have the same. Default: none is kept; what writers of files note themselves
+        (pandas, Arrow, Spark) never is.
 
     Returns
     -------
@@ -155,13 +162,16 @@ def sanitise_file(
     where = locate(target, "target")
     check_progress(progress)
     stream = _stream(key, context, ids, rng)
+    check_keeps(where, {"key": key, "ledger": getattr(ledger, "path", None)})
     origin = open_source(source)
     plan = FilePlan.of(policy, origin.schema, ids)
     each = origin.is_folder and not _is_file(where)
+    written = {file.written_as for file in origin.files} if each else {target_format(where.name)}
+    plan = plan.keeping(kept_metadata(origin, metadata, written))
     job = Job(origin, plan, stream, threads, "each" if each else "one")
     log.info("planned: %s into %s", "a folder" if origin.is_folder else "a file", "a folder" if each else "a file")
     if strange := [name for name in origin.skipped if not is_hidden(name)]:
-        log.warning("not read, as their names do not end as those of tables do: %s", ", ".join(strange))
+        log.warning("not read, as their names do not end as those of tables do: %s", ", ".join(map(printable, strange)))
     if each:
         run = sanitise_folder if where.filesystem is None else sanitise_remote_folder
         return run(job, where, pay, progress, overwrite=overwrite, resume=resume)
@@ -173,18 +183,23 @@ def _sanitise_into_one(
 ) -> Report:
     """All rows of the source, file after file, into one file."""
     check_apart(job, where)
+    if where.path.endswith("/"):
+        raise FileError(f"the target {where.path!r} is called a folder, and the source is a file: name a file")
     written_as = target_format(where.name)
     if not overwrite and job.is_keyed and (report := _finished(job, where, started)) is not None:
         log.info("finished before: nothing was drawn")
         return report
-    beside = certificate_beside(written_as, where.name)
+    # beside the rows themselves, also where they are named by a link: there may be the certificate of the old ones
+    rows_at = where.followed()
+    name = certificate_beside(written_as, rows_at.name)
+    beside = rows_at.sibling(name) if name else None
     sources = [file.place for file in job.source.files]
     rows = 0
     with ExitStack() as stack:
         # A certificate that a stopped job left is replaced: without a target it certifies nothing.
         place, paper = (
             None if one is None else stack.enter_context(new_file(one, sources=sources, overwrite=replaces))
-            for one, replaces in ((where, overwrite), (where.sibling(beside) if beside else None, True))
+            for one, replaces in ((where, overwrite), (beside, True))
         )
         assert place is not None
         writer = stack.enter_context(open_target(written_as, place.file, job.plan, job.certificate))
@@ -193,11 +208,12 @@ def _sanitise_into_one(
         for file in job.source.files:
             rows += job.run(file, writer, lambda done, before=rows: advance(before + done))  # type: ignore[misc]
         writer.finish(Background(None))
-        if paper is not None:
+        if paper is None or beside is None:
+            place.commit()
+        else:
             with writing():
                 paper.file.write(certificate_text(job.certificate).encode())
-            paper.commit()
-        place.commit()
+            put_with_paper(where, place, beside, paper, overwrite=overwrite)
     log.info("finished: a file")
     return Report(rows, 1, time.monotonic() - started, stated_privacy(job.certificate), job.certificate)
 

@@ -13,9 +13,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
+from dpfast._sources.csv_file import CERTIFICATE_SUFFIX
+from dpfast._sources.names import is_hidden
 from dpfast._sources.places import Place
 from dpfast._spending import Pay
-from dpfast.errors import CorruptDataError, FileError, IdError, OutsideDomainError
+from dpfast._text import printable
+from dpfast.errors import CorruptDataError, FileError, IdError, LedgerError, OutsideDomainError
 from dpfast.etl._apart import check_apart
 from dpfast.etl._job import Job
 from dpfast.etl._log import log
@@ -62,14 +65,21 @@ def sanitise_folder(
             return _finished(job, place, started)
         _take_up(job, manifest)
         assert manifest.head is not None
-        job.charge(pay, bytes.fromhex(manifest.head.spend) or None)
+        try:
+            job.charge(pay, bytes.fromhex(manifest.head.spend) or None)
+        except LedgerError:
+            if not manifest.parts:
+                manifest.clear()  # nothing was charged or drawn: no other job has to wait for this one
+            raise
         try:
             if write_parts is None:
                 _write_parts(job, manifest, progress)
             else:
                 write_parts(manifest)
-        except (OutsideDomainError, IdError, CorruptDataError):
-            manifest.clear()  # the same job would fail again
+        except (OutsideDomainError, IdError, CorruptDataError) as error:
+            # The same job would fail again. A connection that breaks may look like a file that is damaged.
+            if not isinstance(error, CorruptDataError) or job.source.files[0].place.filesystem is None:
+                manifest.clear()
             raise
         rows = sum(part.rows for part in manifest.parts.values())
         report = Report(rows, len(manifest.parts), 0.0, stated_privacy(job.certificate), job.certificate)
@@ -114,7 +124,7 @@ def _write_parts(job: Job, manifest: Manifest, progress: Progress | Literal[Fals
             make_folders(manifest.data, file.name)
             part = _write_part(job, file, manifest.data, lambda done, before=before: advance(before + done))
             manifest.commit(part)
-            log.info("committed: %s", file.name)
+            log.info("committed: %s", printable(file.name))
             before += part.rows
 
 
@@ -175,7 +185,12 @@ def _check_place(job: Job, where: Place, place: Path, overwrite: bool) -> None:
 def _finished(job: Job, place: Path, started: float) -> Report:
     """Return the stored report of a target that this job has made, or refuse any other target."""
     if job.name is not None and (_summary(place) or {}).get("job") == job.name:
-        return _stored(place, started)
+        report = _stored(place, started)
+        if _files(place) != report.files:
+            raise FileError(
+                f"the target {str(place)!r} is of this job, but files were added or removed since; overwrite it on purpose"
+            )
+        return report
     why = "" if job.name is not None else " (with fresh noise none can be told to be that of this job)"
     raise FileError(f"the target {str(place)!r} exists{why}; overwrite it on purpose or choose another name")
 
@@ -184,6 +199,12 @@ def _stored(place: Path, started: float) -> Report:
     report = stored_report(_summary(place), started)
     log.info("finished before: nothing was drawn")
     return report
+
+
+def _files(place: Path) -> int:
+    """Number of parts that a folder holds."""
+    names = [Path(root, name).relative_to(place).as_posix() for root, _, found in os.walk(place) for name in found]
+    return sum(not is_hidden(name) and not name.endswith(CERTIFICATE_SUFFIX) for name in names)
 
 
 def _summary(place: Path) -> dict[str, Any] | None:

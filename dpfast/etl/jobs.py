@@ -63,6 +63,8 @@ class AtomicFile:
         self._overwrite = overwrite
         self._temporary: Path | None = None
         self._file: BinaryIO | None = None
+        #: Whether the file has its name; also where what comes after that fails.
+        self.is_placed = False
         if os.path.isdir(self._target):
             raise FileError(f"the target {self._shown} is a folder; name a file")
         # A device or a pipe is no file to be replaced: the rename would put a file in its place.
@@ -103,10 +105,12 @@ class AtomicFile:
         if self._overwrite:
             os.replace(self._temporary, self._target)
             self._temporary = None
+            self.is_placed = True
             return
         # A rename would replace a file that has appeared meanwhile; a link never does. `_discard` removes the hidden name.
         try:
             os.link(self._temporary, self._target)
+            self.is_placed = True
         except FileExistsError:
             self._refuse()
         except OSError as error:

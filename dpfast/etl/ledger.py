@@ -118,6 +118,11 @@ class Ledger:
             raise LedgerError(f"the ledger adds releases by {self.composition!r}; leave composition out, or use a new file")
 
     @property
+    def path(self) -> Path:
+        """Where the file is."""
+        return self._path
+
+    @property
     def cap(self) -> Privacy:
         """What may be spent in all."""
         return self._terms.cap

@@ -135,8 +135,9 @@ class ParquetTarget(GroupedTarget):
             )
         self._writer.add_key_value_metadata(
             {
-                "ARROW:schema": base64.b64encode(plan.declared.serialize().to_pybytes()).decode(),
-                CERTIFICATE_KEY: certificate_text(certificate),
+                **plan.metadata,
+                b"ARROW:schema": base64.b64encode(_described(plan).serialize().to_pybytes()),
+                CERTIFICATE_KEY.encode(): certificate_text(certificate).encode(),
             }
         )
 
@@ -157,6 +158,11 @@ class ParquetTarget(GroupedTarget):
 
     def _close(self) -> None:
         self._writer.close()
+
+
+def _described(plan: FilePlan) -> pa.Schema:
+    """The schema that readers of Arrow see, with the metadata that they look for in it."""
+    return plan.declared.with_metadata(dict(plan.metadata)) if plan.metadata else plan.declared
 
 
 def group_rows(schema: pa.Schema) -> int:

@@ -57,6 +57,8 @@ class FilePlan:
         Columns whose cells have no type of their own and are read as what their domains hold: sanitised ones and strata.
     read : tuple of str
         Public columns that are read, as strata may need them, and not written.
+    metadata : mapping of bytes to bytes
+        Of the schema of the source, what the target keeps.
     """
 
     policy: Policy
@@ -69,6 +71,7 @@ class FilePlan:
     written: Mapping[str, Domain]
     _memories: Mapping[str, dict[str, Any]] = dataclasses.field(repr=False, compare=False)
     read: tuple[str, ...] = ()
+    metadata: Mapping[bytes, bytes] = dataclasses.field(default_factory=dict)
 
     @classmethod
     def of(cls, policy: Policy, schema: pa.Schema, ids: object) -> FilePlan:
@@ -127,6 +130,10 @@ class FilePlan:
             raise PolicyError("every column that is published stands in the names of folders; there is nothing to write")
         measured = tuple(name for name in self.measured if name not in names)
         return replace(self, declared=declared, stored=stored, measured=measured, read=names)
+
+    def keeping(self, metadata: Mapping[bytes, bytes]) -> FilePlan:
+        """Return the plan of targets that keep some metadata."""
+        return replace(self, metadata=metadata)
 
     def certificate(self, stream: Stream) -> dict[str, Any]:
         """Return the certificate of a target made with this plan and stream."""

@@ -6,6 +6,7 @@ is complete: the object appears when its last byte is there, and a job that fail
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Iterable
 from contextlib import suppress
@@ -13,11 +14,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Protocol, Self
 
-from dpfast._sources.places import Place
+from dpfast._sources.places import Place, bare
 from dpfast.errors import FileError
 from dpfast.etl.jobs import AtomicFile, writing
 
-__all__ = ["NewFile", "RemoteFile", "new_file"]
+__all__ = ["NewFile", "RemoteFile", "new_file", "put_with_paper"]
 
 _COPY_BYTES = 1 << 20
 
@@ -28,6 +29,10 @@ class NewFile(Protocol):
     @property
     def file(self) -> BinaryIO:
         """Where the bytes go."""
+
+    @property
+    def is_placed(self) -> bool:
+        """Whether the file has its name; also where what comes after that fails."""
 
     def __enter__(self) -> Self: ...
 
@@ -56,8 +61,42 @@ def new_file(place: Place, *, sources: Iterable[Place], overwrite: bool) -> NewF
         If the target is a source, exists, or is a folder; before anything is written.
     """
     if place.filesystem is None:
-        return _LocalFile(place.path, [Path(one.path) for one in sources if one.filesystem is None], overwrite)
+        local = [one for one in map(bare, sources) if one.filesystem is None]
+        return _LocalFile(place.path, [Path(one.path) for one in local], overwrite)
     return RemoteFile(place, sources=sources, overwrite=overwrite)
+
+
+def put_with_paper(place: Place, rows: NewFile, beside: Place, paper: NewFile, *, overwrite: bool) -> None:
+    """Put a file of rows in place with the certificate that stands beside it, so that none ever stands beside other rows.
+
+    A new target has its certificate first, so that there is none without. An old one is replaced between the end of its own
+    certificate and the beginning of the new one: a stop there leaves rows, old or new, that nothing certifies.
+    """
+    if place.kind() == "nothing":
+        paper.commit()
+        try:
+            rows.commit()
+        except BaseException:
+            if not rows.is_placed:  # such as where another file appeared under the name meanwhile
+                _remove(beside)
+            raise
+        return
+    if overwrite:
+        with writing():  # a disc that is full says so before anything is taken away
+            rows.file.flush()
+            os.fsync(rows.file.fileno())
+        _remove(beside)
+    rows.commit()  # refuses what it may not replace
+    paper.commit()
+
+
+def _remove(place: Place) -> None:
+    """Take a file away, if it is there."""
+    with writing():
+        if place.filesystem is None:
+            Path(place.path).unlink(missing_ok=True)
+        elif place.kind() == "file":
+            place.filesystem.delete_file(place.path)
 
 
 class _LocalFile:
@@ -69,6 +108,10 @@ class _LocalFile:
     def file(self) -> BinaryIO:
         assert self._file is not None
         return self._file
+
+    @property
+    def is_placed(self) -> bool:
+        return self._atomic.is_placed
 
     def __enter__(self) -> Self:
         self._file = self._atomic.__enter__()
@@ -88,9 +131,9 @@ class RemoteFile:
         self._place = place
         self._overwrite = overwrite
         self._spool: Any = None
-        for source in sources:
-            if source.filesystem is not None and source.filesystem.equals(place.filesystem) and source.path == place.path:
-                raise FileError("the target is the source; nothing is sanitised in place")
+        self.is_placed = False
+        if any(_same(bare(source), bare(place)) for source in sources):
+            raise FileError("the target is the source; nothing is sanitised in place")
         self._refuse()
 
     @property
@@ -128,6 +171,7 @@ class RemoteFile:
         if arrived != size:
             self._remove()
             raise FileError(f"cannot write the target {path!r}: it did not arrive whole")
+        self.is_placed = True
 
     def _remove(self) -> None:
         assert self._place.filesystem is not None
@@ -140,3 +184,15 @@ class RemoteFile:
             raise FileError(f"the target {self._place.path!r} is a folder; name a file")
         if kind == "file" and not self._overwrite:
             raise FileError(f"the target {self._place.path!r} exists; overwrite it on purpose or choose another name")
+
+
+def _same(one: Place, two: Place) -> bool:
+    """Whether two places are one file, as far as can be told."""
+    if one.filesystem is None or two.filesystem is None:
+        if one.filesystem is not two.filesystem:
+            return False
+        try:
+            return Path(one.path).samefile(two.path)
+        except OSError:  # one of them does not exist
+            return False
+    return bool(one.filesystem.equals(two.filesystem)) and one.path.strip("/") == two.path.strip("/")

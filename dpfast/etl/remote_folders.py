@@ -18,6 +18,7 @@ from typing import Any, Final, Literal
 from dpfast._sources.names import is_hidden
 from dpfast._sources.places import Place
 from dpfast._spending import Pay
+from dpfast._text import printable
 from dpfast.certificates import read_certificate
 from dpfast.errors import DpfastError, FileError
 from dpfast.etl._apart import check_apart
@@ -68,7 +69,7 @@ def sanitise_remote_folder(
             there = folder.rows_of(job, file) if file.name in names else None
             if there is None:
                 there = _write_part(job, file, folder, lambda done, before=rows: advance(before + done))
-                log.info("committed: %s", file.name)
+                log.info("committed: %s", printable(file.name))
             rows += there
             advance(rows)
     report = Report(rows, len(job.source.files), time.monotonic() - started, stated_privacy(job.certificate), job.certificate)

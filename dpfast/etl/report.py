@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -51,13 +52,16 @@ class Report:
         return hashlib.blake2b(certificate_text(self.certificate).encode(), digest_size=32, person=_DIGEST_PERSON).hexdigest()
 
     def to_json(self) -> str:
-        """Return the report as JSON that may be published with the data: without the duration."""
+        """Return the report as JSON that may be published with the data: without the duration.
+
+        An infinite epsilon, which JSON has no number for, is null; the certificate spells it out.
+        """
         privacy = self.privacy
         document = {
             "rows": self.rows,
             "files": self.files,
             "privacy": {
-                "epsilon": privacy.epsilon,
+                "epsilon": privacy.epsilon if math.isfinite(privacy.epsilon) else None,
                 "delta": privacy.delta,
                 "neighbours": privacy.neighbours,
                 "rows_per_person": privacy.rows_per_person,
@@ -65,7 +69,7 @@ class Report:
             "certificate": self.certificate,
             "digest": self.digest,
         }
-        return json.dumps(document, indent=2, ensure_ascii=False)
+        return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
 
 
 def certificate_text(certificate: Mapping[str, Any]) -> str:

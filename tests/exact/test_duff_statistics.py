@@ -103,6 +103,23 @@ def test_sensitivities_are_those_of_all_pairs() -> None:
         assert triangles.local_sensitivity(pairs, 2 * n + 2).tolist() == reference.local_sensitivities(graph, n, 2 * n + 2)
 
 
+def test_vertices_with_the_same_neighbours_change_nothing() -> None:
+    random = np.random.default_rng(8)
+    for _ in range(40):
+        # a few hubs, and many who know some of them and perhaps one another
+        n, hubs = 14, int(random.integers(1, 4))
+        pairs = [(i, j) for i in range(n) for j in range(i) if random.random() < (0.7 if j < hubs else 0.06)]
+        graph = read_edges(np.array(pairs, np.int64).reshape(-1, 2), n)
+        expected = reference.local_sensitivities(pairs, n, 30)
+        assert triangles.local_sensitivity(triangles.study(graph), 30).tolist() == expected
+    # 4 10^9 wedges, which without the rule would all be looked at
+    leaves = np.arange(2, 60_002)
+    bipartite = np.concatenate([np.stack([np.full(leaves.size, hub), leaves], 1) for hub in (0, 1)])
+    found = triangles.study(read_edges(bipartite, 60_002))
+    assert (found.triangles, found.stairs.tolist()) == (0, [leaves.size] + [0] * leaves.size)
+    assert triangles.spared_vertices(read_edges(bipartite, 60_002)).sum() == leaves.size - 2
+
+
 def test_local_sensitivity_is_the_largest_change_within_reach() -> None:
     counts = [reference.triangles(edges_of(number), 5) for number in range(1024)]
     reach = [max(abs(counts[number] - counts[number ^ 1 << bit]) for bit in range(10)) for number in range(1024)]

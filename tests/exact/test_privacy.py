@@ -211,6 +211,7 @@ def test_the_callers_decimal_context_is_left_alone() -> None:
         context.prec, context.Emax, context.Emin, context.rounding = 2, 3, -3, decimal.ROUND_UP
         for signal in context.traps:
             context.traps[signal] = True
+        context.clear_flags()  # those that were set before
         assert results() == expected
         assert not any(context.flags.values())
 

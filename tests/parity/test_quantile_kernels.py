@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any
 
@@ -173,6 +174,23 @@ def test_quicksort_that_is_cut_badly_goes_on_by_heap() -> None:
     assert (array == np.arange(n)).all()
 
 
+def distance_of_counts(q: Fraction, n: int, less: int, equal: int, relation: str) -> int:
+    """B.2 and B.3 in fractions."""
+    above = n - less - equal
+    if relation == "replace_one":
+        rank = max(1, math.ceil(q * n))
+        return max(0, less - rank + 1, rank - less - equal)
+    if q == 0:
+        return less + (equal == 0)
+    most = max(q, 1 - q)
+    too_high, too_low = (1 - q) * less - q * (above + equal), q * above - (1 - q) * (less + equal)
+    if equal:
+        return math.floor(too_high / most) + 1 if too_high >= 0 else max(math.ceil(too_low / most), 0)
+    if too_high >= 0:
+        return 1 if too_high < q else 2 + math.floor((too_high - q) / most)
+    return 1 if too_low <= 1 - q else 1 + math.ceil((too_low - (1 - q)) / most)
+
+
 @pytest.mark.parametrize("fixed", [False, True])
 @pytest.mark.parametrize("q", ["1/2", "1/10", "9/10", "1/3", "0", "1", "123456789012345677/1000000000000000000"])
 def test_distances_are_those_of_the_levels(q: str, *, fixed: bool) -> None:
@@ -182,8 +200,10 @@ def test_distances_are_those_of_the_levels(q: str, *, fixed: bool) -> None:
         equal = np.minimum(RNG.integers(0, 4, less.size), n - less)
         law = core.QuantileLaw(np.ones(1, np.uint64), fraction.numerator, fraction.denominator, 100, fixed)
         relation: Any = "replace_one" if fixed else "add_remove"
-        wanted = quantile_distances(fraction, less, equal, n - less - equal, relation)
-        assert [law.distance(n, *pair) for pair in zip(less.tolist(), equal.tolist(), strict=True)] == wanted.tolist()
+        pairs = list(zip(less.tolist(), equal.tolist(), strict=True))
+        found = [law.distance(n, *pair) for pair in pairs]
+        assert found == [distance_of_counts(fraction, n, *pair, relation) for pair in pairs]
+        assert found == quantile_distances(fraction, less, equal, n - less - equal, relation).tolist()
 
 
 def owner(masses: list[tuple[int, int, int]], target: int) -> int:

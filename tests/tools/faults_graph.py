@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from faults import Mutant
+
 __all__ = ["MUTANTS"]
 
 LAW = "tests/exact/test_graph_law.py"
@@ -11,7 +13,7 @@ USER_LAWS = "tests/unit/test_graph_user_laws.py"
 PARITY = "tests/parity/test_graph_parity.py"
 
 # name, file, what is there, what it becomes, tests
-MUTANTS = [
+_FAULTS = [
     (
         "a weight of an edge one unit too high",
         "csrc/graph/law.c",
@@ -104,3 +106,5 @@ MUTANTS = [
         RAINBOW,
     ),
 ]
+
+MUTANTS = [Mutant(*fault) for fault in _FAULTS]

@@ -52,4 +52,32 @@ MUTANTS = [
         "weights = Weights(epsilon, Fraction(1, parts))",
         f"{STATISTICS}::test_piecewise_laplace_is_private",
     ),
+    Mutant(
+        "one vertex stands for all with its neighbours",
+        "dpfast/duff/triangles.py",
+        "found[order[2:]] = same[2:] & same[1:-1]",
+        "found[order[2:]] = same[2:]",
+        f"{STATISTICS}::test_vertices_with_the_same_neighbours_change_nothing",
+    ),
+    Mutant(
+        "a list of floats chooses its grid",
+        "dpfast/duff/_chunks.py",
+        "if pa.types.is_null(array.type) else array], logical=logical)",
+        "if pa.types.is_null(array.type) else array])",
+        "tests/unit/test_duff_lists.py",
+    ),
+    Mutant(
+        "a quotient below zero is below all",
+        "dpfast/duff/_cauchy.py",
+        "y if left + 2 > 0 else y + 1",
+        "y if left + 2 >= 0 else y + 1",
+        "tests/exact/test_cauchy.py",
+    ),
+    Mutant(
+        "a mean spends what its weights cannot show",
+        "dpfast/duff/mean.py",
+        "Weights(min(rows.epsilon, LARGEST))",
+        "Weights(rows.epsilon)",
+        "tests/unit/test_duff_persons.py",
+    ),
 ]

@@ -47,12 +47,10 @@ def test_every_container_gives_one_answer(tmp_path: Path) -> None:
     assert wanted != median(values, bounds=(-5, 5), epsilon=0.1, rng=seed(2))
     padded = pa.array([None, *values, None])
     for column in (
-        values.tolist(),
         np.append(values, [np.nan] * 100),
         np.ma.MaskedArray(np.append(values, 7.0), [False] * 5000 + [True]),
         values.astype(">f8"),
         np.repeat(values, 2)[::2],
-        values.astype(object),
         np.load(tmp_path / "values.npy", mmap_mode="r"),
         padded,
         pa.chunked_array([padded[:1], padded[1:4000], padded[4000:4000], padded[4000:]]),
@@ -273,9 +271,9 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"values": pd.DataFrame({"a": [1]})}, "not a table"),
     ({"values": "abc"}, "not str"),
     ({"values": 5}, "not int"),
-    ({"values": ["a", "b"]}, "no grid"),
+    ({"values": ["a", "b"]}, "must hold numbers"),
     ({"values": np.array(["a"])}, "no grid"),
-    ({"values": [1, "b"]}, "no common type"),
+    ({"values": [1, "b"]}, "must hold numbers"),
     ({"values": [[1], [2]]}, "nested"),
     ({"values": np.array([1j])}, "no grid"),
     ({"values": np.zeros(2, np.longdouble)}, "no grid"),

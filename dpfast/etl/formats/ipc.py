@@ -44,7 +44,9 @@ class IpcTarget(GroupedTarget):
         super().__init__(plan)
         sanitised = plan.policy.sanitised
         fields = [field if field.name in sanitised else field.with_type(plain_type(field.type)) for field in plan.declared]
-        self._written = pa.schema(fields, metadata={CERTIFICATE_KEY: certificate_text(certificate)})
+        self._written = pa.schema(
+            fields, metadata={**plan.metadata, CERTIFICATE_KEY.encode(): certificate_text(certificate).encode()}
+        )
         self._is_empty = True
         self._sink = OpenSink(sink)
         with writing():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from faults import Mutant
+
 __all__ = ["MUTANTS"]
 
 LAW = "tests/exact/test_graph_law.py"
@@ -9,7 +11,7 @@ EXACT = "tests/exact/test_graph_extension_exact.py"
 PARITY = "tests/parity/test_graph_parity.py"
 
 # name, file, what is there, what it becomes, tests
-MUTANTS = [
+_FAULTS = [
     (
         "a weight of an edge one unit too high",
         "csrc/graph/law.c",
@@ -67,3 +69,5 @@ MUTANTS = [
         "tests/unit/test_graph_extension.py",
     ),
 ]
+
+MUTANTS = [Mutant(*fault) for fault in _FAULTS]

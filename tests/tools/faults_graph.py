@@ -8,6 +8,8 @@ __all__ = ["MUTANTS"]
 
 LAW = "tests/exact/test_graph_law.py"
 EXACT = "tests/exact/test_graph_extension_exact.py"
+RAINBOW = "tests/exact/test_graph_rainbow.py"
+USER_LAWS = "tests/unit/test_graph_user_laws.py"
 PARITY = "tests/parity/test_graph_parity.py"
 
 # name, file, what is there, what it becomes, tests
@@ -67,6 +69,41 @@ _FAULTS = [
         "(words == limit) & (scaled > whole)",
         "(words == limit) & (scaled < whole)",
         "tests/unit/test_graph_extension.py",
+    ),
+    (
+        "every change of a record has the law of one",
+        "dpfast/graph/families.py",
+        "np.full(heads.size, law[one, other])",
+        "np.full(heads.size, law[0, other])",
+        "tests/exact/test_graph_families_exact.py",
+    ),
+    (
+        "bounds from below by the upper half of a law",
+        "dpfast/graph/law.py",
+        "search = self._user._down if mirror else self._user._up",
+        "search = self._user._up",
+        USER_LAWS,
+    ),
+    (
+        "a compiled law may give NaN",
+        "dpfast/graph/user_laws.py",
+        "if not (word <= found <= top):",
+        "if found < word or found > top:",
+        USER_LAWS,
+    ),
+    (
+        "the least words of an answer rounded down",
+        "dpfast/graph/rainbow.py",
+        "low = [-(-word * one // power) for word in low]",
+        "low = [word * one // power for word in low]",
+        RAINBOW,
+    ),
+    (
+        "a solution of a linear program taken as it comes",
+        "dpfast/graph/rainbow.py",
+        "        if _open_edge(model, found) is None:",
+        "        if programs or _open_edge(model, found) is None:",
+        RAINBOW,
     ),
 ]
 

@@ -112,7 +112,8 @@ def sanitise_file(
         If the request is wrong or the policy does not fit; before any value is read.
     FileError
         If the source cannot be read, or was changed since the job began; if the target is the source or lies in it, exists,
-        cannot be written, is being written by another process, or has the unfinished work of another job beside it.
+        holds the key or the ledger of the job, cannot be written, is being written by another process, or has the unfinished
+        work of another job beside it.
     CorruptDataError
         If the source is not a file of its format, truncated or damaged.
     OutsideDomainError

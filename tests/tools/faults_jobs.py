@@ -9,6 +9,9 @@ __all__ = ["MUTANTS"]
 FOLDERS = "tests/unit/test_folders.py"
 RESUMED = "tests/unit/test_folders_resumed.py"
 CRASHED = "tests/process/test_crash_folders.py"
+APART = "tests/unit/test_jobs_apart.py"
+PAPERS = "tests/unit/test_jobs_papers.py"
+ENDS = "tests/unit/test_formats_ends.py"
 
 MUTANTS = [
     Mutant(
@@ -66,5 +69,40 @@ MUTANTS = [
         "np.maximum(squares - sums**2 / n, 0.0) / (n * (n - 1))",
         "np.maximum(squares - sums**2 / n, 0.0) / (n * n)",
         "tests/exact/test_change.py",
+    ),
+    Mutant(
+        "a folder's slashes lead out of the target",
+        "dpfast/_sources/places.py",
+        'path.removeprefix(base).lstrip("/")',
+        'path.removeprefix(base).removeprefix("/")',
+        f"{APART}::test_a_folder_is_the_same_however_it_is_spelt",
+    ),
+    Mutant(
+        "a view of the source is another place",
+        "dpfast/_sources/places.py",
+        'return Place(path) if "file" in protocols else Place(path, filesystem)',
+        "return Place(path, filesystem)",
+        f"{APART}::test_no_view_of_a_source_is_a_target",
+    ),
+    Mutant(
+        "an old target stands under the new certificate",
+        "dpfast/etl/remote.py",
+        "    rows.commit()  # refuses what it may not replace\n    paper.commit()",
+        "    paper.commit()\n    rows.commit()",
+        f"{PAPERS}::test_a_stopped_replacement_never_leaves_rows_under_the_certificate_of_others",
+    ),
+    Mutant(
+        "a quote is closed by the end of the file",
+        "dpfast/_sources/csv_file.py",
+        "if last is None or last.column(0)[-1].as_py() != _END:",
+        "if last is None:",
+        f"{ENDS}::test_a_quote_that_is_never_closed_is_refused",
+    ),
+    Mutant(
+        "all metadata may be kept",
+        "dpfast/etl/_metadata.py",
+        "if not name or name.lower().startswith(_OF_WRITERS):",
+        "if not name:",
+        "tests/unit/test_files_metadata.py::test_wrong_names_of_metadata",
     ),
 ]

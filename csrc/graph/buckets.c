@@ -244,7 +244,7 @@ static inline int follow(const dpf_graph_t *graph, uint64_t *words, dpf_buckets_
             if (!waits_there && !push(buckets, place, target)) {
                 return 0;
             }
-            buckets->again += word != old ? AGAIN_COST : 0;
+            buckets->again += word != old && old != DPF_KEY_ONE ? AGAIN_COST : 0;
             words[target] = candidate;
         }
     }

@@ -8,7 +8,7 @@ enum { AHEAD_ROW = 24, AHEAD_ARCS = 16, AHEAD_TARGETS = 8, TARGETS_AHEAD = 16 };
 
 #if defined(__GNUC__)
 #define PREFETCH(address) __builtin_prefetch(address)
-/* GCC takes a function that only prefetches for one without effects and leaves its calls out, unless it is made part of the caller. */
+/* GCC takes a function that only prefetches for one without effects and leaves its calls out, unless it is part of the caller. */
 #define INLINE __attribute__((always_inline)) inline
 #else
 #define PREFETCH(address) ((void)(address))

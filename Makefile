@@ -59,6 +59,7 @@ check: $(INSTALLED) build/tsan/built build/c/asan
 	@$(STAGE) "C driver" env ASAN_OPTIONS=detect_leaks=1 build/c/asan
 	@$(STAGE) "C driver notices an overrun" sh -c "! build/c/asan overrun 2>build/c/overrun && grep -q heap-buffer-overflow build/c/overrun"
 	@$(STAGE) "mutants" $(BIN)/python tests/tools/mutants.py
+	@$(MAKE) --no-print-directory docs
 	@$(STAGE) "distributions" $(BIN)/pytest -q -m package tests/process
 
 soak: $(INSTALLED)

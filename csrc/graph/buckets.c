@@ -8,14 +8,39 @@ enum { AHEAD_ROW = 24, AHEAD_ARCS = 16, AHEAD_TARGETS = 8, TARGETS_AHEAD = 16 };
 
 #if defined(__GNUC__)
 #define PREFETCH(address) __builtin_prefetch(address)
+/* GCC takes a function that only prefetches for one without effects and leaves its calls out, unless it is part of the caller. */
+#define INLINE __attribute__((always_inline)) inline
 #else
 #define PREFETCH(address) ((void)(address))
+#define INLINE inline
 #endif
 
-/* Add a vertex to a bucket; 0 if there is no room. */
-static inline int push(dpf_buckets_t *buckets, uint64_t bucket, int32_t vertex)
+/* Divide when lately more than one vertex in AGAIN_COST was improved after it had been followed: parts cost something, too. */
+enum { AGAIN_COST = 16, AGAIN_MOST = 1024, ROOM_TO_DIVIDE = DPF_PARTS + DPF_BATCH };
+
+/* Where a vertex with a key waits: the first chunk and the bits of its level, and its number there. */
+typedef struct {
+    uint32_t *heads;
+    uint64_t *occupied;
+    uint64_t number;
+} place_t;
+
+static inline place_t place_of(dpf_buckets_t *buckets, uint64_t key)
 {
-    uint32_t head = buckets->heads[bucket];
+    place_t place = {buckets->heads, buckets->occupied, key >> buckets->shift};
+    unsigned shift = buckets->shift;
+    for (int i = 0; i < buckets->n_divisions && key >> shift == buckets->divisions[i].whole; i++) {
+        dpf_division_t *division = &buckets->divisions[i];
+        shift = division->shift;
+        place = (place_t){division->heads, division->occupied, (key >> shift) % DPF_PARTS};
+    }
+    return place;
+}
+
+/* Add a vertex to the bucket of a key; 0 if there is no room. */
+static inline int push(dpf_buckets_t *buckets, place_t place, int32_t vertex)
+{
+    uint32_t head = place.heads[place.number];
     dpf_chunk_t *chunk = &buckets->chunks[head];
     if (head == 0 || chunk->count == DPF_CHUNK_ITEMS) {
         uint32_t fresh = buckets->unused;
@@ -29,11 +54,17 @@ static inline int push(dpf_buckets_t *buckets, uint64_t bucket, int32_t vertex)
         chunk = &buckets->chunks[fresh];
         chunk->next = head;
         chunk->count = 0;
-        buckets->heads[bucket] = fresh;
-        buckets->occupied[bucket / 64] |= UINT64_C(1) << bucket % 64;
+        place.heads[place.number] = fresh;
+        place.occupied[place.number / 64] |= UINT64_C(1) << place.number % 64;
     }
     chunk->items[chunk->count++] = vertex;
     return 1;
+}
+
+static inline int is_at(dpf_buckets_t *buckets, place_t place, uint64_t key)
+{
+    const place_t other = place_of(buckets, key);
+    return other.heads == place.heads && other.number == place.number;
 }
 
 /* Put the vertices that have a key into their buckets. */
@@ -46,7 +77,7 @@ static int start(const dpf_graph_t *graph, uint64_t *words, dpf_buckets_t *bucke
         }
         if (words[v] >= DPF_KEY_ONE) {
             words[v] = DPF_KEY_ONE | FOLLOWED; /* waits in no bucket; 1 goes nowhere */
-        } else if (!push(buckets, words[v] >> buckets->shift, (int32_t)v)) {
+        } else if (!push(buckets, place_of(buckets, words[v]), (int32_t)v)) {
             return DPF_ROOM;
         }
         (*budget)--;
@@ -54,24 +85,46 @@ static int start(const dpf_graph_t *graph, uint64_t *words, dpf_buckets_t *bucke
     return DPF_OK;
 }
 
-/* Fill the batch from the lowest bucket with vertices; 0 if there is none. */
+/* Number of the lowest set bit of `words` words from word `from` on; -1 if there is none. */
+static int64_t lowest(const uint64_t *bits, uint64_t from, uint64_t words)
+{
+    while (from < words && bits[from] == 0) {
+        from++;
+    }
+    if (from == words) {
+        return -1;
+    }
+    int64_t bit = 64 * (int64_t)from;
+    for (uint64_t left = bits[from]; (left & 1) == 0; left >>= 1) {
+        bit++;
+    }
+    return bit;
+}
+
+/* Fill the batch from the lowest bucket or part with vertices; 0 if there is none. */
 static int refill(dpf_buckets_t *buckets)
 {
-    uint64_t word = buckets->bucket / 64;
-    const uint64_t end = (buckets->n_buckets + 63) / 64;
-    while (word < end && buckets->occupied[word] == 0) {
-        word++;
+    uint32_t *heads = buckets->heads;
+    uint64_t *occupied = buckets->occupied;
+    int64_t number = -1;
+    while (buckets->n_divisions > 0 && number < 0) {
+        dpf_division_t *division = &buckets->divisions[buckets->n_divisions - 1];
+        number = lowest(division->occupied, 0, DPF_PARTS / 64);
+        heads = division->heads;
+        occupied = division->occupied;
+        buckets->n_divisions -= number < 0;
     }
-    if (word == end) {
-        return 0;
+    if (number < 0) {
+        heads = buckets->heads;
+        occupied = buckets->occupied;
+        number = lowest(occupied, buckets->bucket / 64, (buckets->n_buckets + 63) / 64);
+        if (number < 0) {
+            return 0;
+        }
+        buckets->bucket = (uint64_t)number;
     }
-    uint64_t bucket = 64 * word;
-    for (uint64_t left = buckets->occupied[word]; (left & 1) == 0; left >>= 1) {
-        bucket++;
-    }
-    buckets->bucket = bucket;
     buckets->at = buckets->count = 0;
-    uint32_t head = buckets->heads[bucket];
+    uint32_t head = heads[number];
     while (head != 0 && buckets->count + DPF_CHUNK_ITEMS <= DPF_BATCH) {
         dpf_chunk_t *chunk = &buckets->chunks[head];
         for (uint32_t i = 0; i < chunk->count; i++) {
@@ -82,14 +135,61 @@ static int refill(dpf_buckets_t *buckets)
         buckets->unused = head;
         head = next;
     }
-    buckets->heads[bucket] = head;
+    heads[number] = head;
     if (head == 0) {
-        buckets->occupied[word] &= ~(UINT64_C(1) << bucket % 64);
+        occupied[number / 64] &= ~(UINT64_C(1) << number % 64);
     }
     return 1;
 }
 
-static void look_ahead(const dpf_graph_t *graph, const uint64_t *words, const dpf_buckets_t *buckets)
+static unsigned shift_at_hand(const dpf_buckets_t *buckets)
+{
+    return buckets->n_divisions == 0 ? buckets->shift : buckets->divisions[buckets->n_divisions - 1].shift;
+}
+
+static int can_divide(const dpf_buckets_t *buckets)
+{
+    return shift_at_hand(buckets) > 0 && buckets->n_divisions < DPF_DIVISIONS;
+}
+
+/* Divide the bucket or part at hand, that of `key`, which was followed last; 0 if there may not be room. */
+static int divide(const uint64_t *words, dpf_buckets_t *buckets, uint64_t key)
+{
+    if (buckets->capacity - buckets->used < ROOM_TO_DIVIDE) {
+        return 0;
+    }
+    const place_t whole = place_of(buckets, key);
+    uint32_t head = whole.heads[whole.number];
+    whole.heads[whole.number] = 0;
+    whole.occupied[whole.number / 64] &= ~(UINT64_C(1) << whole.number % 64);
+    const unsigned shift = shift_at_hand(buckets);
+    dpf_division_t *division = &buckets->divisions[buckets->n_divisions++];
+    division->whole = key >> shift;
+    division->shift = shift > DPF_PART_BITS ? shift - DPF_PART_BITS : 0;
+    memset(division->heads, 0, sizeof division->heads);
+    memset(division->occupied, 0, sizeof division->occupied);
+    for (;;) {
+        for (; buckets->at < buckets->count; buckets->at++) {
+            const int32_t v = buckets->batch[buckets->at];
+            if ((words[v] & FOLLOWED) == 0) {
+                (void)push(buckets, place_of(buckets, words[v]), v);
+            }
+        }
+        if (head == 0) {
+            return 1;
+        }
+        dpf_chunk_t *chunk = &buckets->chunks[head];
+        buckets->at = 0;
+        buckets->count = (int)chunk->count;
+        memcpy(buckets->batch, chunk->items, sizeof chunk->items);
+        const uint32_t next = chunk->next;
+        chunk->next = buckets->unused;
+        buckets->unused = head;
+        head = next;
+    }
+}
+
+static INLINE void look_ahead(const dpf_graph_t *graph, const uint64_t *words, const dpf_buckets_t *buckets)
 {
     const int32_t *batch = buckets->batch;
     if (buckets->at + AHEAD_ROW < buckets->count) {
@@ -139,16 +239,18 @@ static inline int follow(const dpf_graph_t *graph, uint64_t *words, dpf_buckets_
         }
         const uint64_t candidate = dpf_step(key, graph->weights[i], deltas == NULL ? 0.0 : deltas[i]);
         if (candidate < old) {
-            const uint64_t bucket = candidate >> buckets->shift;
-            const int waits_there = word == old && old >> buckets->shift == bucket;
-            if (!waits_there && !push(buckets, bucket, target)) {
+            const place_t place = place_of(buckets, candidate);
+            const int waits_there = word == old && is_at(buckets, place, old);
+            if (!waits_there && !push(buckets, place, target)) {
                 return 0;
             }
+            buckets->again += word != old && old != DPF_KEY_ONE ? AGAIN_COST : 0;
             words[target] = candidate;
         }
     }
     words[v] = key | FOLLOWED;
     buckets->followed++;
+    buckets->again -= buckets->again > 0;
     return 1;
 }
 
@@ -176,6 +278,14 @@ int dpf_buckets_run(const dpf_graph_t *graph, uint64_t *words, dpf_buckets_t *bu
                 return DPF_ROOM;
             }
             budget -= graph->indptr[v + 1] - graph->indptr[v];
+            if (buckets->again > AGAIN_MOST && can_divide(buckets)) {
+                buckets->at++;
+                if (!divide(words, buckets, words[v] & ~FOLLOWED)) {
+                    return DPF_ROOM;
+                }
+                buckets->again = 0;
+                continue;
+            }
         }
         buckets->at++;
         budget--;

@@ -28,8 +28,11 @@ int dpf_heap_run(const dpf_graph_t *graph, uint64_t *words, dpf_heap_t *heap, in
  * While a search runs, the high bit of a word says that the vertex was followed at this key. A vertex of the bucket at hand that
  * is improved after it was followed is followed again; none is ever improved into a bucket that is done. So the width of a
  * bucket decides how much is done twice, and nothing else: an edge raises a key by about epsilon times 2^52, or more.
+ *
+ * No width is right for all: along edges of tiny epsilons a whole graph can lie in one bucket. When much is followed again the
+ * bucket at hand is divided into up to 256, these again where they must be, down to single keys, among which nothing is improved.
  */
-enum { DPF_CHUNK_ITEMS = 14, DPF_BATCH = 256 };
+enum { DPF_CHUNK_ITEMS = 14, DPF_BATCH = 256, DPF_PART_BITS = 8, DPF_PARTS = 1 << DPF_PART_BITS, DPF_DIVISIONS = 7 };
 
 typedef struct {
     uint32_t next; /* 0: none */
@@ -37,8 +40,16 @@ typedef struct {
     int32_t items[DPF_CHUNK_ITEMS];
 } dpf_chunk_t;
 
+/* A bucket of the level above, divided: part = key >> shift, less what all its keys have in common. */
 typedef struct {
-    unsigned shift;      /* bucket = key >> shift */
+    uint64_t whole; /* its keys >> the shift of the level above */
+    unsigned shift;
+    uint32_t heads[DPF_PARTS];
+    uint64_t occupied[DPF_PARTS / 64];
+} dpf_division_t;
+
+typedef struct {
+    unsigned shift;      /* bucket = key >> shift; at most 8 * DPF_DIVISIONS */
     uint64_t n_buckets;
     uint32_t *heads;     /* n_buckets; the first chunk of each, all 0 at first */
     uint64_t *occupied;  /* a bit a bucket, and one word more; all 0 at first */
@@ -47,6 +58,9 @@ typedef struct {
     uint32_t used;       /* chunks that were used so far, 1 at first */
     uint32_t unused;     /* chain of chunks to use again, 0 at first */
     uint64_t bucket;     /* the one at hand */
+    dpf_division_t divisions[DPF_DIVISIONS]; /* of it, of a part of it, ... */
+    int n_divisions;     /* 0 at first */
+    int again;           /* rises with each vertex improved after it was followed, falls with each followed; 0 at first */
     int64_t start;       /* vertices that were put into their buckets so far, 0 at first */
     int32_t batch[DPF_BATCH];
     int at, count;       /* of the batch, 0 at first */

@@ -89,8 +89,9 @@ def quantiles(
     add_remove and 2 under replace_one; computed in doubles with exponents of their own, whose error adds at most (m + 1) 2^-32 to
     the loss of m quantiles, proved in `dpfast.duff._joint_law` and subtracted from epsilon beforehand. "recursive":
     floor(log2 m) + 1 layers share epsilon; a person who comes or goes is in one part of each layer, one who changes in two, so
-    replace_one halves the shares. "recursive" and "independent" are exact, in integers. To break ties each row first gets a random
-    place within its grid point (2^16 of them; fewer on a grid of more than 2^46 points), and answers are rounded down to the grid.
+    replace_one halves the shares. "recursive" and "independent" are exact, in integers. To break ties each row first gets a
+    random place within its grid point (2^16 of them; fewer on a grid of more than 2^46 points), and answers are rounded down to
+    the grid.
     **Cost.** "joint": O(n), some tens of milliseconds for 10^6 rows and nine quantiles; where epsilon is so small or quantiles
     so close that most rows matter, O(n m) time and 16 n (m + 3) bytes, about 50 ns a row and quantile.
 

@@ -56,6 +56,20 @@ def test_wide_buckets_follow_again_what_they_must(epsilons: str) -> None:
     assert g.n_arcs == graph.DatasetGraph(v, u, epsilon, n_vertices=n).n_arcs
 
 
+@pytest.mark.parametrize("tiny", [1e-6, 1e-12])
+def test_a_graph_within_one_bucket_is_not_followed_many_times(tiny: float) -> None:
+    rng = np.random.default_rng(4)
+    n, m = 20_000, 100_000
+    u, v = rng.integers(0, n, (2, m))
+    g = graph.DatasetGraph(u, v, tiny * 10.0 ** rng.uniform(-2, 0, m), n_vertices=n)
+    keys = np.full(n, KEY_ONE)
+    keys[:5] = keys_of(np.full(5, 0.01))
+    heap, buckets = keys.copy(), keys.copy()
+    g._arcs().by_heap(heap)
+    assert g._arcs().by_buckets(buckets, 50, 1) < 1.5 * n
+    assert (heap == buckets).all()
+
+
 def test_order_of_edges_and_labels_change_no_bit() -> None:
     for number in range(10):
         rng = np.random.default_rng(number)

@@ -31,8 +31,15 @@ _FAULTS = [
     (
         "a vertex improved in its own bucket is not followed again",
         "csrc/graph/buckets.c",
-        "const int waits_there = word == old && old >> buckets->shift == bucket;",
-        "const int waits_there = old >> buckets->shift == bucket;",
+        "const int waits_there = word == old && is_at(buckets, place, old);",
+        "const int waits_there = is_at(buckets, place, old);",
+        PARITY,
+    ),
+    (
+        "a bucket that holds a whole graph is never divided",
+        "csrc/graph/buckets.c",
+        "return shift_at_hand(buckets) > 0 && buckets->n_divisions < DPF_DIVISIONS;",
+        "return shift_at_hand(buckets) > 0 && buckets->n_divisions < 0;",
         PARITY,
     ),
     (

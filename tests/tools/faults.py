@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from faults_graph import GRAPH
-
 __all__ = ["MUTANTS", "Mutant"]
 
 
@@ -386,5 +384,4 @@ MUTANTS = [
         "if not head:",
         "tests/unit/test_ledger_chain.py",
     ),
-    *(Mutant(*fault) for fault in GRAPH),
 ]

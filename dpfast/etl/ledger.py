@@ -34,6 +34,8 @@ class Ledger:
     cap : Privacy, optional
         What may be spent in all, on a person with ``cap.rows_per_person`` rows. Where there is no file, one is made (mode 0600);
         an existing one must have this cap. Default: the file must exist, and its cap holds. An infinite epsilon only records.
+        Its neighbours are those of the releases: ``replace_one`` for tables (the default of `Privacy`), ``add_remove`` for
+        medians and other statistics as they are by default. Each relation has a ledger of its own: they do not add up.
     composition : {"sum", "optimal"}, optional
         How releases are held against the cap. "sum", the default: epsilons and deltas add. "optimal": also `compose` at
         ``cap.delta``, which finds less for many releases.

@@ -21,7 +21,7 @@ from dpfast.graph._tracing import Search, refusal
 from dpfast.graph._values import KEY_ONE, Probabilities, exact, fixed_values, mirrored, query_colours
 from dpfast.graph.checking import broken_arcs
 from dpfast.graph.families import named
-from dpfast.graph.laws import InducedLaw
+from dpfast.graph.laws import InducedLaw, exact_upper
 from dpfast.graph.model import DatasetGraph, as_graph
 from dpfast.graph.propagate import Queue, closure
 from dpfast.graph.sampling import sample
@@ -34,8 +34,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Extension", "Why", "extend"]
 
-# A rounded law is at most 5 units of Pr[right answer] below the real one (the weight 3.2, its product or quotient 1.5).
+# What a rounded law loses of Pr[right answer]: for most epsilons at most 5 units (the weight 3.2, its product or quotient 1.5),
+# below 1e-10 up to 16, next to the least doubles any number. So a value that fell further is held against the real law first.
 ULPS_PER_EDGE: Final = 8
+DIGITS: Final = 40  # of each exponential of the real law
+BITS: Final = 512  # kept of the smaller of a probability and its complement along a path, rounded up
 NAMED: Final = 5  # missing vertices that an error names
 
 
@@ -223,8 +226,9 @@ def extend(g: Any, query: Any, fixed: Any, *, queue: Queue = "auto") -> Extensio
     **Privacy guarantee.** Neighbours are the ends of an edge, each edge with its own (epsilon, delta). All four inequalities
     hold on every edge exactly, for the numbers that `sample` draws with: the result is proved by the method of
     `verify` before it is returned. Graph, epsilons, query and fixed values are public.
-    **Rounding.** Each edge rounds Pr[right answer] down by at most 5 units in its last place. A fixed value within 8 units for
-    each edge of the binding path is moved down to what is feasible and listed in `adjusted`.
+    **Rounding.** Each edge rounds Pr[right answer] down: by at most 5 units in its last place, 16 where epsilon is below 1e-10,
+    more next to the least doubles. A fixed value within 8 units for each edge of the binding path, or not proved to be above the
+    real law of that path, is moved down to what is feasible and listed in `adjusted`.
     **Cost.** Near-linear in arcs.
 
     References
@@ -280,7 +284,28 @@ def _check_lowered(search: Search, lowered: NDArray[np.int64]) -> None:
         if fall <= ULPS_PER_EDGE * unit:
             continue
         path, arcs = search.trace(vertex)
-        if fall > ULPS_PER_EDGE * len(arcs) * unit:
+        if fall > ULPS_PER_EDGE * len(arcs) * unit and _is_above(search, path, arcs):
             # q(last) > U(q(first)) says of p, where the right answer is 2, that p(first) > U(p(last)) backwards.
             backwards = search.colours[vertex] == 2
             raise refusal(search, path[::-1], arcs[::-1]) if backwards else refusal(search, path, arcs)
+
+
+def _is_above(search: Search, path: list[int], arcs: list[int]) -> bool:
+    """Whether the last fixed value of a path is proved to be above what the first one allows next to it."""
+    if search.graph._user_law is not None:
+        return True
+    allowed = exact(int(search.given[path[0]]))
+    if search.colours[path[0]] != search.colours[path[-1]]:
+        allowed = 1 - allowed  # of the answer that is right at the last vertex
+    for arc in arcs:
+        allowed = _rounded_up(exact_upper(allowed, *search.graph._law(arc), DIGITS)[1])
+    return exact(int(search.given[path[-1]])) > allowed
+
+
+def _rounded_up(x: Fraction) -> Fraction:
+    """A fraction of few bits, not below x in [0, 1], and close to it at both ends."""
+    rest = min(x, 1 - x)
+    if rest == 0:
+        return x
+    scale = 1 << max(0, BITS + rest.denominator.bit_length() - rest.numerator.bit_length())
+    return Fraction(math.ceil(x * scale), scale) if x <= Fraction(1, 2) else 1 - Fraction(math.floor((1 - x) * scale), scale)

@@ -19,10 +19,10 @@ class Mutant(NamedTuple):
 
 COMPOSITION = "tests/exact/test_composition.py"
 STAGES = "tests/exact/test_kernels.py::test_two_stages_are_the_64_bit_table"
-UNIFORM = f"{STAGES}[base-0.0-6]"
-USUAL = f"{STAGES}[base-1.0-6]"
+UNIFORM = f"{STAGES}[9-0.0-base]"
+USUAL = f"{STAGES}[9-1.0-base]"
 STAGED = "tests/exact/test_matrix_kernels.py::test_two_stages_are_the_rows_of_the_matrix"
-MATRIX = f"{STAGED}[base-9-random]"
+MATRIX = f"{STAGED}[16-random-base]"
 
 MUTANTS = [
     Mutant(

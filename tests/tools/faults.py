@@ -19,7 +19,7 @@ class Mutant(NamedTuple):
 
 COMPOSITION = "tests/exact/test_composition.py"
 STAGES = "tests/exact/test_kernels.py::test_two_stages_are_the_64_bit_table"
-UNIFORM = f"{STAGES}[9-0.0-base]"
+UNIFORM = f"{STAGES}[6-0.0-base]"
 USUAL = f"{STAGES}[9-1.0-base]"
 STAGED = "tests/exact/test_matrix_kernels.py::test_two_stages_are_the_rows_of_the_matrix"
 MATRIX = f"{STAGED}[16-random-base]"
@@ -37,7 +37,7 @@ MUTANTS = [
         "csrc/rows/response.c",
         "(1u << shift) - 2 - margin)",
         "(1u << shift) - 1 - margin)",
-        f"{STAGES}[base-1.0-1000]",
+        f"{STAGES}[1000-1.0-base]",
     ),
     Mutant(
         "the last redrawing block keeps",

@@ -49,7 +49,7 @@ SPLIT = [
     for isa in core.isas()
     for k in (1, 2, 3, 5, 9, 16, 255, 256, 1000, 1024)
     for kind in (KINDS if k <= 16 else ("random", "steep"))
-    if isa == core.isas()[-1] or (k in (3, 16, 256) and kind in ("random", "holes", "near the ends"))
+    if isa == core.isas()[-1] or (k in (3, 16, 256) and kind in ("random", "steep", "holes", "near the ends"))
 ]
 WHOLE = [
     (k, kind, isa)

@@ -88,7 +88,7 @@ MUTANTS = [
         "csrc/rows/matrix.c",
         "if (changes && change == 2) look = tops[y + 1] < highest;",
         "",
-        f"{STAGED}[base-256-steep]",
+        f"{STAGED}[256-steep-base]",
     ),
     Mutant(
         "entries rounded away from the average",

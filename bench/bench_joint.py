@@ -68,7 +68,7 @@ def ranks_off(values: NDArray[np.float64], answers: NDArray[Any]) -> float:
     return float(np.abs(ranks - np.array(QS) * values.size).max())
 
 
-def test_nine_quantiles_of_a_million_rows() -> None:
+def test_joint_ratios() -> None:
     values = np.random.default_rng(0).normal(0, 10, N)
     random = np.random.default_rng(1)
 

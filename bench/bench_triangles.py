@@ -36,7 +36,7 @@ def by_matrix(edges: NDArray[np.int64], n: int) -> int:
     return int((matrix @ matrix).multiply(matrix).sum())
 
 
-def test_a_million_edges() -> None:
+def test_triangles_ratios() -> None:
     ratios = []
     for name, (edges, n) in graphs(EDGES).items():
         true = by_matrix(edges, n)

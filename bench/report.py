@@ -37,7 +37,9 @@ def main() -> int:
         command = [sys.executable, "-m", "pytest", "-q", "-s", "-k", "ratios", *map(str, sorted(HERE.glob("bench_*.py")))]
         if subprocess.run(command, cwd=HERE.parent).returncode:
             return 1
-    results = [json.loads(path.read_text()) for path in sorted((HERE / "results").glob("*.json"))]
+    kept = [json.loads(path.read_text()) for path in sorted((HERE / "results").glob("*.json"))]
+    # figures of long tests and of single benches are kept beside those of the table
+    results = [result for result in kept if all("ratios" in row for row in result.get("rows", [{}]))]
     text = README.read_text()
     start, stop = text.index(BEGIN) + len(BEGIN), text.index(END)
     README.write_text(text[:start] + table(results) + text[stop:])

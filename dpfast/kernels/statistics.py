@@ -188,13 +188,21 @@ def _compiled_block(function: Callable[..., Any]) -> Block:
             lower, upper = one(first + place, *data)
             bounds[0, place], bounds[1, place] = lower, upper
 
+    settled: set[Any] = set()  # types of data whose return type was looked at
+
+    def settle(types: tuple[Any, ...]) -> None:
+        one.compile(types)
+        returned = one.overloads[types].signature.return_type
+        kinds = tuple(returned) if isinstance(returned, numba.types.BaseTuple) else ()
+        if len(kinds) != 2 or not all(isinstance(kind, numba.types.Integer) for kind in kinds):
+            raise ArgumentTypeError(f"{_WHAT} must return two integers, the first and the last grid index")
+        settled.add(types)
+
     def block(first: int, bounds: NDArray[np.int64], *data: Any) -> None:
         try:
-            one.compile((numba.int64, *map(numba.typeof, data)))
-            returned = one.overloads[(numba.int64, *map(numba.typeof, data))].signature.return_type
-            kinds = tuple(returned) if isinstance(returned, numba.types.BaseTuple) else ()
-            if len(kinds) != 2 or not all(isinstance(kind, numba.types.Integer) for kind in kinds):
-                raise ArgumentTypeError(f"{_WHAT} must return two integers, the first and the last grid index")
+            types = (numba.int64, *map(numba.typeof, data))
+            if types not in settled:
+                settle(types)
             loop(first, bounds, *data)
         except numba.core.errors.NumbaError as error:
             raise ArgumentError(f"{_WHAT} does not compile: {first_lines(error)}") from error

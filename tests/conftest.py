@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -34,6 +34,18 @@ def root() -> Path:
 def key() -> bytes:
     """A key for tests: thirty-two bytes that anyone may know."""
     return bytes(range(32))
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    """Run the command: exit code, standard output, standard error."""
+    from dpfast.cli import main
+
+    def call(*words: str) -> tuple[int, str, str]:
+        code = main(words)
+        return code, *capsys.readouterr()
+
+    return call
 
 
 @pytest.fixture(params=core.isas())

@@ -7,35 +7,10 @@
 #define DPF_JOIN_(a, b) a##_##b
 #define DPF_JOIN(a, b) DPF_JOIN_(a, b)
 
-#define DPF_ISA base
-#define DPF_T double
-#define DPF_NAME snap_f64
-#include "snap.kernel.h"
-#define DPF_T float
-#define DPF_NAME snap_f32
-#include "snap.kernel.h"
-#undef DPF_ISA
+#define DPF_BODY "snap.types.kernel.h"
+#include "every_target.kernel.h"
 
 #if defined(__x86_64__)
-#if defined(__clang__)
-#pragma clang attribute push(__attribute__((target("avx2"))), apply_to = function)
-#else
-#pragma GCC push_options
-#pragma GCC target("avx2")
-#endif
-#define DPF_ISA avx2
-#define DPF_T double
-#define DPF_NAME snap_f64
-#include "snap.kernel.h"
-#define DPF_T float
-#define DPF_NAME snap_f32
-#include "snap.kernel.h"
-#undef DPF_ISA
-#if defined(__clang__)
-#pragma clang attribute pop
-#else
-#pragma GCC pop_options
-#endif
 #define DPF_SNAP(name) (plain || !__builtin_cpu_supports("avx2") ? name##_base : name##_avx2)
 #else
 #define DPF_SNAP(name) ((void)plain, name##_base)

@@ -11,26 +11,8 @@
 
 typedef void (*scan_t)(const void *, size_t, const void *, void *, uint64_t *);
 
-#define DPF_ISA base
-#include "scan.types.kernel.h"
-#undef DPF_ISA
-
-#if defined(__x86_64__)
-#if defined(__clang__)
-#pragma clang attribute push(__attribute__((target("avx2"))), apply_to = function)
-#else
-#pragma GCC push_options
-#pragma GCC target("avx2")
-#endif
-#define DPF_ISA avx2
-#include "scan.types.kernel.h"
-#undef DPF_ISA
-#if defined(__clang__)
-#pragma clang attribute pop
-#else
-#pragma GCC pop_options
-#endif
-#endif
+#define DPF_BODY "scan.types.kernel.h"
+#include "every_target.kernel.h"
 
 void dpf_scan(int type, const void *values, size_t n, const void *limits, void *kept, uint64_t *counts, int plain) {
 #if defined(__x86_64__)

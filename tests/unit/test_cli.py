@@ -17,7 +17,6 @@ import pytest
 
 import dpfast
 from dpfast import Policy, RandomisedResponse
-from dpfast.cli import main
 from dpfast.cli._output import printable
 from dpfast.keys import resolve_key
 
@@ -55,18 +54,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     pq.write_table(bad, "bad.parquet")
     Path("policy.toml").write_text(POLICY)
     return tmp_path
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Any:
-    """Run the command: exit code, standard output, standard error."""
-
-    def call(*words: str) -> tuple[int, str, str]:
-        code = main(words)
-        output, error = capsys.readouterr()
-        return code, output, error
-
-    return call
 
 
 SANITISE = ("sanitise", "source.parquet", "out.parquet", "--policy", "policy.toml")

@@ -12,7 +12,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from dpfast import Ledger, Privacy
-from dpfast.cli import main
 
 POLICY = 'version = 1\n[columns.smoker]\ndomain = ["no", "yes"]\nepsilon = 1.0\n'
 SANITISE = ("sanitise", "source.parquet", "out.parquet", "--policy", "policy.toml", "--ledger", "people.ledger")
@@ -29,34 +28,23 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: bytes) -> Path:
     return tmp_path
 
 
-@pytest.fixture
-def shell(capsys: pytest.CaptureFixture[str]) -> Any:
-    """Run the command: exit code, standard output, standard error."""
-
-    def call(*words: str) -> tuple[int, str, str]:
-        code = main(words)
-        return code, *capsys.readouterr()
-
-    return call
-
-
-def test_a_ledger_from_creation_to_the_last_of_it(shell: Any) -> None:
-    code, output, _ = shell(*CREATE, "2.5", "--delta", "1e-6")
+def test_a_ledger_from_creation_to_the_last_of_it(run: Any) -> None:
+    code, output, _ = run(*CREATE, "2.5", "--delta", "1e-6")
     assert (code, output.split(";")[0]) == (0, "a ledger with a cap of epsilon 2.5, delta 1e-06 for a row")
     keyed = (*SANITISE, "--key", "secret.key", "--context", "c", "--overwrite")
     for _ in range(2):
-        code, output, _ = shell(*keyed)
+        code, output, _ = run(*keyed)
         assert (code, output.splitlines()[-1]) == (0, "left in the ledger: epsilon 1.5, delta 1e-06")
-    assert shell(*SANITISE, "--overwrite", "--insecure-seed", "1")[0] == 0
+    assert run(*SANITISE, "--overwrite", "--insecure-seed", "1")[0] == 0
     target = Path("out.parquet").read_bytes()
-    code, output, error = shell(*SANITISE, "--overwrite")
+    code, output, error = run(*SANITISE, "--overwrite")
     assert (code, output) == (1, "")
     assert error.startswith("dpfast: the ledger has no room: the release costs epsilon 1.0, delta 0.0, and epsilon 0.5")
     assert Path("out.parquet").read_bytes() == target
     Path("out.parquet").unlink()
-    assert shell(*SANITISE)[0] == 1
+    assert run(*SANITISE)[0] == 1
     assert sorted(os.listdir()) == ["people.ledger", "policy.toml", "secret.key", "source.parquet"]
-    code, output, _ = shell("ledger", "show", "people.ledger")
+    code, output, _ = run("ledger", "show", "people.ledger")
     lines = output.splitlines()
     assert code == 0
     assert [line.split()[:2] for line in lines[1:3]] == [["a", "table"]] * 2
@@ -64,16 +52,16 @@ def test_a_ledger_from_creation_to_the_last_of_it(shell: Any) -> None:
     assert "spent: epsilon 2, delta 0 for a row" in lines
     assert "left: epsilon 0.5, delta 1e-06 for a row" in lines
     head = lines[-1].removeprefix("head: ")
-    assert shell("ledger", "check", "people.ledger")[:2] == (0, "the chain is whole\n")
-    assert shell("ledger", "check", "people.ledger", "--head", head)[:2] == (0, "the chain is whole and goes through this head\n")
-    code, _, error = shell("ledger", "check", "people.ledger", "--head", "ab" * 32)
+    assert run("ledger", "check", "people.ledger")[:2] == (0, "the chain is whole\n")
+    assert run("ledger", "check", "people.ledger", "--head", head)[:2] == (0, "the chain is whole and goes through this head\n")
+    code, _, error = run("ledger", "check", "people.ledger", "--head", "ab" * 32)
     assert (code, error.startswith("dpfast: the chain does not go through this head")) == (1, True)
 
 
-def test_json_holds_the_same_and_only_public_things(shell: Any) -> None:
+def test_json_holds_the_same_and_only_public_things(run: Any) -> None:
     ledger = Ledger("people.ledger", cap=Privacy(float("inf"), 0.25, rows_per_person=2))
     ledger.charge(Privacy(0.1, 0.125, rows_per_person=3))
-    code, output, _ = shell("ledger", "show", "people.ledger", "--json")
+    code, output, _ = run("ledger", "show", "people.ledger", "--json")
     found = json.loads(output)
     assert code == 0
     stated = {"neighbours": "replace_one", "rows_per_person": 2}
@@ -89,13 +77,13 @@ def test_json_holds_the_same_and_only_public_things(shell: Any) -> None:
         "key_fingerprint", "hash",
     }  # fmt: skip
     assert (entry["epsilon"], entry["rows_per_person"], entry["rule"]) == (0.1, 3, None)
-    assert "a statement" in shell("ledger", "show", "people.ledger")[1]
+    assert "a statement" in run("ledger", "show", "people.ledger")[1]
 
 
-def test_an_empty_ledger_is_shown(shell: Any) -> None:
-    shell(*CREATE, "1", "--composition", "optimal", "--rows-per-person", "3")
+def test_an_empty_ledger_is_shown(run: Any) -> None:
+    run(*CREATE, "1", "--composition", "optimal", "--rows-per-person", "3")
     assert Ledger("people.ledger").composition == "optimal"
-    code, output, _ = shell("ledger", "show", "people.ledger")
+    code, output, _ = run("ledger", "show", "people.ledger")
     assert (code, output.splitlines()[:2]) == (
         0,
         ["cap: epsilon 1, delta 0 for a person with 3 rows", "spent: epsilon 0, delta 0 for a person with 3 rows"],
@@ -120,18 +108,18 @@ def test_an_empty_ledger_is_shown(shell: Any) -> None:
         (SANITISE, 1, "there is no ledger"),
     ],
 )
-def test_what_is_wrong_is_said(words: tuple[str, ...], code: int, text: str, shell: Any, place: Path) -> None:
+def test_what_is_wrong_is_said(words: tuple[str, ...], code: int, text: str, run: Any, place: Path) -> None:
     before = sorted(os.listdir(place))
-    status, output, error = shell(*words)
+    status, output, error = run(*words)
     assert (status, output) == (code, "")
     assert text in error
     assert sorted(os.listdir(place)) == before
 
 
-def test_help_and_debug(shell: Any) -> None:
-    code, output, _ = shell("ledger", "--help")
+def test_help_and_debug(run: Any) -> None:
+    code, output, _ = run("ledger", "--help")
     assert code == 0
     assert "dpfast ledger create people.ledger --epsilon 5" in output
     for words in (("ledger", "--debug", "show", "x"), ("ledger", "show", "x", "--debug")):
-        assert "Traceback" in shell(*words)[2]
-    assert "Traceback" not in shell("ledger", "show", "x")[2]
+        assert "Traceback" in run(*words)[2]
+    assert "Traceback" not in run("ledger", "show", "x")[2]

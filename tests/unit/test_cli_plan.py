@@ -56,16 +56,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Any:
-    def call(*words: str) -> tuple[int, str, str]:
-        code = main(words)
-        output, error = capsys.readouterr()
-        return code, output, error
-
-    return call
-
-
 # plan
 
 

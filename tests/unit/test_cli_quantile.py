@@ -12,7 +12,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from dpfast import Ledger, Privacy, Stream, quantile
-from dpfast.cli import main
 
 RNG = np.random.default_rng(3)
 N = 20_000
@@ -34,15 +33,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("secret.key").write_bytes(bytes(range(100, 132)))
     Path("secret.key").chmod(0o600)
     return tmp_path
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Any:
-    def call(*words: str) -> tuple[int, str, str]:
-        code = main(words)
-        return code, *capsys.readouterr()
-
-    return call
 
 
 def test_the_answer_is_that_of_the_library(run: Any) -> None:

@@ -12,7 +12,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from dpfast import Policy, RandomisedResponse, sanitise_file
-from dpfast.cli import main
 
 TOWNS = ["Bray", "Cork", "Dingle"]
 TOWN = ("--column", "town=@towns.txt")
@@ -30,17 +29,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("key").write_bytes(bytes(range(32)))
     Path("key").chmod(0o600)
     return tmp_path
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Any:
-    """Run the command: exit code, standard output, standard error."""
-
-    def call(*words: str) -> tuple[int, str, str]:
-        code = main(words)
-        return code, *capsys.readouterr()
-
-    return call
 
 
 def test_options_make_the_policy_that_they_say(run: Any) -> None:

@@ -112,6 +112,10 @@ class Numbers(NamedTuple):
         if isinstance(self.column, Memory) and self.column.rows != n:
             raise ArgumentError(f"values and {name} differ in length")
 
+    def rows(self) -> int:
+        """Rows of the column, also those without a number; what is not in memory is read for it."""
+        return sum(memory.rows for memory in self.column.memories())
+
     @property
     def law(self) -> tuple[str, ...]:
         """What is public about them."""

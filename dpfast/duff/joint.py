@@ -91,7 +91,7 @@ def quantiles(
     floor(log2 m) + 1 layers share epsilon; a person who comes or goes is in one part of each layer, one who changes in two, so
     replace_one halves the shares. "recursive" and "independent" are exact, in integers. To break ties each row first gets a
     random place within its grid point (2^16 of them; fewer on a grid of more than 2^46 points), and answers are rounded down to
-    the grid. "joint" refuses a column of 2^31 rows or more, before it charges or draws: that a column is shorter counts as public.
+    the grid. "joint" refuses a column of 2^31 rows or more, before it charges or draws: that it is shorter counts as public.
     **Cost.** "joint": O(n), some tens of milliseconds for 10^6 rows and nine quantiles; where epsilon is so small or quantiles
     so close that most rows matter, O(n m) time and 16 n (m + 3) bytes, about 50 ns a row and quantile.
 

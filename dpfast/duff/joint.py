@@ -9,7 +9,7 @@ import numpy as np
 
 from dpfast.duff._joint_law import MOST_QUANTILES, MOST_ROWS, Placements, ratio_for
 from dpfast.duff._joint_windows import Windows, windows_for
-from dpfast.duff._request import Request, grid_of, indices_of, rows_of
+from dpfast.duff._request import Request, grid_of, indices_of, plain_digest, rows_of
 from dpfast.duff._wide import below
 from dpfast.duff._words import words_of
 from dpfast.duff.orders import check_quantile
@@ -116,8 +116,8 @@ def quantiles(
     if method == "joint" and numbers.rows() >= MOST_ROWS:
         raise ArgumentError("joint quantiles take fewer than 2**31 rows")
     request = Request(epsilon, neighbours, by, keys, public_groups, rows_per_person, person, column_name, rng, threads, ledger)
-    law = ("quantiles", method, *map(str, ascending), *numbers.law)
-    rows = rows_of(request, law, numbers.check_rows)
+    digest = plain_digest(request, "quantiles", method, *map(str, ascending), *numbers.law)
+    rows = rows_of(request, digest, numbers.check_rows)
     bits = max(0, min(SLOT_BITS, MOST_PLACES_BITS - (numbers.grid.size - 1).bit_length()))
     size = numbers.grid.size << bits
     slots_digest = digest_of("slots", rows.digest.hex())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from dpfast.duff._request import Request, grid_of, indices_of, rows_of
+from dpfast.duff._request import Request, grid_of, indices_of, plain_digest, rows_of
 from dpfast.duff._words import words_of
 from dpfast.duff.means import extreme_levels
 from dpfast.duff.recursive import levels_point
@@ -95,7 +95,7 @@ threads, ledger
     """
     numbers = grid_of(values, bounds, step, neighbours, missing)
     request = Request(epsilon, neighbours, by, keys, public_groups, rows_per_person, person, column_name, rng, threads, ledger)
-    rows = rows_of(request, ("mean", *numbers.law), numbers.check_rows)
+    rows = rows_of(request, plain_digest(request, "mean", *numbers.law), numbers.check_rows)
     weights = Weights(min(rows.epsilon, LARGEST))
     last = max(last_distance(weights), 1)
     found = []

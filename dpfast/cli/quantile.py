@@ -6,10 +6,10 @@ import argparse
 import decimal
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dpfast.cli._output import add_json, print_json, print_table, printable
-from dpfast.cli._rows import FileColumn, columns_of, step_for
+from dpfast.cli._rows import FileColumn, check_names, columns_of, step_for
 from dpfast.cli.plan import positive
 from dpfast.cli.sanitise import add_noise, key_option, ledger_option
 from dpfast.errors import ArgumentError, FileError
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dpfast._sources.source import Source
     from dpfast.randomness import Stream
 
-__all__ = ["FILE", "add_rows", "add_verbs", "keys_of", "number", "pair", "point", "show", "stream_of"]
+__all__ = ["FILE", "add_numbers", "add_rows", "add_verbs", "asked", "keys_of", "numbers_of", "pair", "show", "stream_of"]
 
 EXAMPLE = """examples:
   dpfast quantile flights.parquet --column dep_delay --bounds=-60,600 --epsilon 1
@@ -36,23 +36,28 @@ FILE = "a Parquet, CSV or Arrow file, a folder or a pattern of them"
 def add_verbs(verbs: Any) -> None:
     """Add the verb to the command."""
     verb = verbs.add_parser("quantile", help="a private quantile of a column, or of its groups", epilog=EXAMPLE)
-    verb.add_argument("file", metavar="FILE", help=FILE)
-    verb.add_argument("--column", metavar="NAME", required=True, help="the column of numbers, dates or timestamps")
-    verb.add_argument("--bounds", metavar="LOW,HIGH", required=True, type=pair, help="public; values outside are clipped")
+    add_numbers(verb)
     verb.add_argument(
         "--q", type=_decimal, default=decimal.Decimal("0.5"), metavar="Q", help="from 0 to 1 (default 0.5: the median)"
-    )
-    verb.add_argument("--epsilon", type=float, required=True, metavar="E", help="what the answer spends, of all groups together")
-    verb.add_argument("--step", type=number, metavar="S", help="of the grid of answers (default: 1 for integers and dates)")
-    verb.add_argument(
-        "--missing", type=point, metavar="V", help="under replace_one: what nulls count as (default: the lower bound)"
     )
     add_rows(verb)
     verb.set_defaults(run=_quantile, verb=verb, ids=None)
 
 
+def add_numbers(verb: argparse.ArgumentParser) -> None:
+    """Give a verb the options of a column of numbers."""
+    verb.add_argument("--column", metavar="NAME", required=True, help="the column of numbers, dates or timestamps")
+    verb.add_argument("--bounds", metavar="LOW,HIGH", required=True, type=pair, help="public; values outside are clipped")
+    verb.add_argument("--step", type=number, metavar="S", help="of the grid of answers (default: 1 for integers and dates)")
+    verb.add_argument(
+        "--missing", type=point, metavar="V", help="under replace_one: what nulls count as (default: the lower bound)"
+    )
+
+
 def add_rows(verb: argparse.ArgumentParser) -> None:
-    """Give a verb the options of every statistic: neighbours, groups, persons, noise."""
+    """Give a verb the options of every statistic: the file, epsilon, neighbours, groups, persons, noise."""
+    verb.add_argument("file", metavar="FILE", help=FILE)
+    verb.add_argument("--epsilon", type=float, required=True, metavar="E", help="what the answer spends, of all groups together")
     verb.add_argument("--neighbours", choices=("add_remove", "replace_one"), default="add_remove", help="default: add_remove")
     verb.add_argument("--by", metavar="A,B", help="columns whose values make the groups")
     verb.add_argument(
@@ -109,37 +114,59 @@ def pair(text: str) -> tuple[Any, Any]:
 
 
 def _quantile(options: argparse.Namespace) -> int:
-    from dpfast._sources.source import open_source
     from dpfast.duff.selection import quantile
+
+    request = asked(options)
+    found = quantile(q=options.q, **numbers_of(options, request.file), **request.arguments)
+    show(options, request.keys, found, title=f"{options.column}, q = {options.q}", more={"q": float(options.q)})
+    return 0
+
+
+class Asked(NamedTuple):
+    """What the options of every statistic ask for."""
+
+    file: Source
+    columns: dict[str, pa.ChunkedArray]  # in memory
+    keys: list[Any] | None
+    arguments: dict[str, Any]  # of the function of the statistic, but for those of its column
+
+
+def asked(options: argparse.Namespace, *held: str) -> Asked:
+    """Open the file and read the columns of groups and persons, and those named `held`."""
+    from dpfast._sources.source import open_source
 
     key = key_option(options)
     if (options.by is None) != (options.keys is None):
         options.verb.error("--by and --keys go together: list the groups that are to be answered")
     names = options.by.split(",") if options.by else []
     file = open_source(options.file)
-    columns = columns_of(file, [*names, *([options.person] if options.person else [])])
-    keys = keys_of(options.keys, [columns[name].type for name in names]) if names else None
-    by = None if not names else columns[names[0]] if len(names) == 1 else tuple(columns[name] for name in names)
-    found = quantile(
-        FileColumn(file, options.column, options.bounds),
-        options.q,
-        bounds=options.bounds,
-        epsilon=options.epsilon,
-        neighbours=options.neighbours,
-        step=step_for(file, options.column, options.bounds, options.step),
-        missing=options.missing,
-        by=by,
-        keys=keys,
-        public_groups=options.public_groups,
-        rows_per_person=options.rows_per_person,
-        person=columns[options.person] if options.person else None,
-        column_name=options.column,
-        rng=stream_of(options, key, file),
-        threads=options.threads,
-        ledger=ledger_option(options.ledger),
-    )
-    show(options, keys, found, title=f"{options.column}, q = {options.q}", more={"q": float(options.q)})
-    return 0
+    check_names(file, [options.column])
+    columns = columns_of(file, [*held, *names, *([options.person] if options.person else [])])
+    keys = keys_of(options.keys, [columns[name].type for name in names], "--keys") if names else None
+    arguments = {
+        "epsilon": options.epsilon,
+        "neighbours": options.neighbours,
+        "by": None if not names else columns[names[0]] if len(names) == 1 else tuple(columns[name] for name in names),
+        "keys": keys,
+        "public_groups": options.public_groups,
+        "rows_per_person": options.rows_per_person,
+        "person": columns[options.person] if options.person else None,
+        "column_name": options.column,
+        "rng": stream_of(options, key, file),
+        "threads": options.threads,
+        "ledger": ledger_option(options.ledger),
+    }
+    return Asked(file, columns, keys, arguments)
+
+
+def numbers_of(options: argparse.Namespace, file: Source) -> dict[str, Any]:
+    """The arguments that say what the column of numbers is."""
+    return {
+        "values": FileColumn(file, options.column, options.bounds),
+        "bounds": options.bounds,
+        "step": step_for(file, options.column, options.bounds, options.step),
+        "missing": options.missing,
+    }
 
 
 def stream_of(options: argparse.Namespace, key: bytes | None, source: Source) -> Stream:
@@ -154,35 +181,35 @@ def stream_of(options: argparse.Namespace, key: bytes | None, source: Source) ->
     return Stream(key=key, context=options.context).bind_source(source.digest())
 
 
-def keys_of(words: list[str], kinds: list[pa.DataType]) -> list[Any]:
-    """The keys as values of the types of their columns."""
+def keys_of(words: list[str], kinds: list[pa.DataType], option: str) -> list[Any]:
+    """What an option lists, as values of the types of their columns."""
     if len(words) == 1 and words[0].startswith("@"):
         try:
             text = Path(words[0][1:]).read_text(encoding="utf-8")
         except OSError as error:
-            raise FileError(f"--keys: cannot read the file: {error.strerror}") from None
+            raise FileError(f"{option}: cannot read the file: {error.strerror}") from None
         except UnicodeDecodeError:
-            raise FileError("--keys: the file is not UTF-8 text") from None
-        words = _listed(text) if words[0].endswith(".json") else text.splitlines()
+            raise FileError(f"{option}: the file is not UTF-8 text") from None
+        words = _listed(text, option) if words[0].endswith(".json") else text.splitlines()
     if len(kinds) == 1:
-        return [_key(word, kinds[0]) for word in words]
+        return [_key(word, kinds[0], option) for word in words]
     cells = [word.split(",") if isinstance(word, str) else word for word in words]
     if not all(isinstance(cell, list) and len(cell) == len(kinds) for cell in cells):
-        raise ArgumentError("--keys: each key has one value for each column of --by, with commas between them")
-    return [tuple(_key(part, kind) for part, kind in zip(cell, kinds, strict=True)) for cell in cells]
+        raise ArgumentError(f"{option}: each key has one value for each column of --by, with commas between them")
+    return [tuple(_key(part, kind, option) for part, kind in zip(cell, kinds, strict=True)) for cell in cells]
 
 
-def _listed(text: str) -> list[Any]:
+def _listed(text: str, option: str) -> list[Any]:
     try:
         found = json.loads(text)
     except ValueError:
         found = None
     if not isinstance(found, list):
-        raise ArgumentError("--keys: the file holds no JSON list")
+        raise ArgumentError(f"{option}: the file holds no JSON list")
     return found
 
 
-def _key(word: Any, kind: pa.DataType) -> Any:
+def _key(word: Any, kind: pa.DataType, option: str) -> Any:
     import pyarrow.types as t
 
     kind = kind.value_type if t.is_dictionary(kind) else kind
@@ -191,7 +218,7 @@ def _key(word: Any, kind: pa.DataType) -> Any:
     try:
         return int(word)
     except ValueError:
-        raise ArgumentError("--keys: a column of --by holds integers") from None
+        raise ArgumentError(f"{option}: the column holds integers") from None
 
 
 def show(options: argparse.Namespace, keys: list[Any] | None, found: Any, *, title: str, more: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""What the statistics that sort their data have in common: arguments, groups, the ledger, and the words of each draw."""
+"""What the statistics of a column have in common: arguments, groups, the ledger, and the words of each draw."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from dpfast.duff.exact import Words
     from dpfast.randomness import Column, Stream
 
-__all__ = ["Request", "Rows", "grid_of", "indices_of", "rows_of"]
+__all__ = ["Numbers", "Request", "Rows", "grid_of", "indices_of", "plain_digest", "rows_of"]
 
 
 class Request(NamedTuple):
@@ -63,8 +63,16 @@ class Rows(NamedTuple):
         return self.stream.draws(self.column_name, self.digest, 1).as_words()
 
 
-def rows_of(request: Request, law: tuple[str, ...], check_rows: Callable[[int, str], None]) -> Rows:
-    """Check a request, charge the ledger and choose the rows; `law` is all that is public about the statistic."""
+def plain_digest(request: Request, *law: str) -> Callable[[Fraction, str, int], bytes]:
+    """The digest of a statistic with such a law, all that is public about it."""
+    return lambda share, groups, kept: digest_of(*law, str(share), request.neighbours, groups, str(kept))
+
+
+def rows_of(request: Request, digest_for: Callable[[Fraction, str, int], bytes], check_rows: Callable[[int, str], None]) -> Rows:
+    """Check a request, charge the ledger and choose the rows.
+
+    `digest_for` names the mechanism: epsilon of one draw, digest of the groups, the rows kept of a person (0: all).
+    """
     check_neighbours(request.neighbours)
     check_threads(request.threads)
     per_person = integer(request.rows_per_person, "rows_per_person", minimum=1)
@@ -81,22 +89,20 @@ def rows_of(request: Request, law: tuple[str, ...], check_rows: Callable[[int, s
             check_rows(others.size, name)
     if codes is not None and people is not None and codes.size != people[0].size:
         raise ArgumentError("by= and person= differ in length")
-    kept = 0 if people is None else per_person
-    digest = digest_of(
-        *law, str(whole / per_person), request.neighbours, "" if domain is None else domain.digest.hex(), str(kept)
-    )
+    share = whole / per_person
+    digest = digest_for(share, "" if domain is None else domain.digest.hex(), 0 if people is None else per_person)
 
     def privacy_of(rows: int) -> Privacy:
         spent = float_above(whole)
         if rows > per_person and people is None:
-            spent = times_up(float_above(whole / per_person), rows)
+            spent = times_up(float_above(share), rows)
         return Privacy(spent, 0.0, request.neighbours, rows)
 
     payment(request.ledger, request.column_name, digest, privacy_of)(stream, "draw")
     if people is not None:
         chosen = keep_rows(*people, per_person, stream, request.column_name, digest)
-        codes = np.where(chosen, np.uint32(0) if codes is None else codes, np.uint32(n_groups)).astype(np.uint32)
-    return Rows(whole / per_person, codes, n_groups, domain is not None, stream, request.column_name, digest)
+        codes = np.where(chosen, np.uint32(0) if codes is None else codes, np.uint32(n_groups))
+    return Rows(share, codes, n_groups, domain is not None, stream, request.column_name, digest)
 
 
 class Numbers(NamedTuple):
@@ -111,6 +117,10 @@ class Numbers(NamedTuple):
         """Refuse a column of another length; what is not in memory is counted when it is read."""
         if isinstance(self.column, Memory) and self.column.rows != n:
             raise ArgumentError(f"values and {name} differ in length")
+
+    def rows(self) -> int:
+        """Rows of the column, also those without a number; what is not in memory is read for it."""
+        return sum(memory.rows for memory in self.column.memories())
 
     @property
     def law(self) -> tuple[str, ...]:

@@ -12,12 +12,23 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy import uint64
     from numpy.typing import NDArray
 
-__all__ = ["Contender", "Interval", "Outward", "ReadAhead", "Tape", "Words", "settle_place", "settle_race", "uniform_below"]
+__all__ = [
+    "Contender",
+    "Interval",
+    "Outward",
+    "ReadAhead",
+    "Tape",
+    "Words",
+    "settle_place",
+    "settle_race",
+    "uniform_below",
+    "winner",
+]
 
 FIRST_DIGITS: Final = 40
 READ_AHEAD: Final = 1 << 16
@@ -140,6 +151,11 @@ def settle_race(contenders: Sequence[Contender]) -> int:
         if len(left) == 1:
             return left[0]
         digits, parts = 2 * digits, 2 * parts + 1
+
+
+def winner(left: list[int], contender: Callable[[int], Contender]) -> int:
+    """Which of the candidates that a race has left wins; who is alone needs no more bits."""
+    return left[0] if len(left) == 1 else left[settle_race([contender(item) for item in left])]
 
 
 def settle_place(logs: Sequence[Fraction | None], scale: Fraction, tape: Tape) -> int:

@@ -9,7 +9,7 @@ import numpy as np
 
 from dpfast.duff._joint_law import MOST_QUANTILES, MOST_ROWS, Placements, ratio_for
 from dpfast.duff._joint_windows import Windows, windows_for
-from dpfast.duff._request import Request, grid_of, indices_of, rows_of
+from dpfast.duff._request import Request, grid_of, indices_of, plain_digest, rows_of
 from dpfast.duff._wide import below
 from dpfast.duff._words import words_of
 from dpfast.duff.orders import check_quantile
@@ -91,7 +91,7 @@ def quantiles(
     floor(log2 m) + 1 layers share epsilon; a person who comes or goes is in one part of each layer, one who changes in two, so
     replace_one halves the shares. "recursive" and "independent" are exact, in integers. To break ties each row first gets a
     random place within its grid point (2^16 of them; fewer on a grid of more than 2^46 points), and answers are rounded down to
-    the grid.
+    the grid. "joint" refuses a column of 2^31 rows or more, before it charges or draws: that it is shorter counts as public.
     **Cost.** "joint": O(n), some tens of milliseconds for 10^6 rows and nine quantiles; where epsilon is so small or quantiles
     so close that most rows matter, O(n m) time and 16 n (m + 3) bytes, about 50 ns a row and quantile.
 
@@ -113,9 +113,11 @@ def quantiles(
     wanted = _fractions(qs)
     ascending = sorted(set(wanted))
     numbers = grid_of(values, bounds, step, neighbours, missing)
+    if method == "joint" and numbers.rows() >= MOST_ROWS:
+        raise ArgumentError("joint quantiles take fewer than 2**31 rows")
     request = Request(epsilon, neighbours, by, keys, public_groups, rows_per_person, person, column_name, rng, threads, ledger)
-    law = ("quantiles", method, *map(str, ascending), *numbers.law)
-    rows = rows_of(request, law, numbers.check_rows)
+    digest = plain_digest(request, "quantiles", method, *map(str, ascending), *numbers.law)
+    rows = rows_of(request, digest, numbers.check_rows)
     bits = max(0, min(SLOT_BITS, MOST_PLACES_BITS - (numbers.grid.size - 1).bit_length()))
     size = numbers.grid.size << bits
     slots_digest = digest_of("slots", rows.digest.hex())
@@ -141,9 +143,7 @@ def quantiles(
 def draw_joint(
     places: NDArray[np.int64], size: int, quantiles: Sequence[Fraction], epsilon: Fraction, neighbours: str, word: Word
 ) -> list[int]:
-    """One answer for each of the ascending quantiles, from places between 0 and size - 1 in any order."""
-    if places.size >= MOST_ROWS:
-        raise ArgumentError("joint quantiles take fewer than 2**31 rows")
+    """One answer for each of the ascending quantiles, from fewer than `MOST_ROWS` places of 0 .. size - 1 in any order."""
     ratio = ratio_for(epsilon, quantiles, neighbours)
     if ratio is None:  # the arithmetic would spend it all; this spends nothing
         return sorted(below(size, word) for _ in quantiles)

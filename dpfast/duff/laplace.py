@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from dpfast.duff._request import Request, grid_of, indices_of, rows_of
+from dpfast.duff._request import Request, grid_of, indices_of, plain_digest, rows_of
 from dpfast.duff._words import words_of
 from dpfast.duff.levels import Levels
 from dpfast.duff.orders import check_quantile, envelope_ranks
@@ -125,7 +125,7 @@ def laplace_quantile(values: Any, q: Any, bounds: Any, step: Any, missing: Any, 
     """`dpfast.quantile` by this method."""
     fraction = check_quantile(q)
     numbers = grid_of(values, bounds, step, request.neighbours, missing)
-    rows = rows_of(request, ("piecewise_laplace", str(fraction), *numbers.law), numbers.check_rows)
+    rows = rows_of(request, plain_digest(request, "piecewise_laplace", str(fraction), *numbers.law), numbers.check_rows)
     found = []
     for indices in indices_of(numbers, rows, request.threads):
         levels, weights = laplace_levels(indices, numbers.grid.size, fraction, request.neighbours, rows.epsilon)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Levels"]
+__all__ = ["Levels", "check_levels"]
 
 _INT64_MAX: Final = (1 << 63) - 1
 
@@ -124,6 +124,12 @@ class Levels:
 
     def __repr__(self) -> str:
         return f"<dpfast.duff.Levels of {self.distance.size} entries, step {self.step}>"
+
+
+def check_levels(levels: Any) -> None:
+    """Refuse what is no `Levels`."""
+    if not isinstance(levels, Levels):
+        raise ArgumentTypeError(f"levels must be dpfast.duff.Levels, not {type(levels).__name__}")
 
 
 def _integers(values: Any, name: str) -> NDArray[np.int64]:

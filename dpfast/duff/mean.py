@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from dpfast.duff._request import Request, grid_of, indices_of, rows_of
+from dpfast.duff._request import Request, grid_of, indices_of, plain_digest, rows_of
 from dpfast.duff._words import words_of
 from dpfast.duff.means import extreme_levels
 from dpfast.duff.recursive import levels_point
@@ -30,6 +30,7 @@ __all__ = ["mean"]
 # The means that a person reaches are at distance 1, not 0. Weights are integers below 2^62: from this epsilon on those of the
 # distances 1 and 2 draw nearer, not farther apart, and at twice of it they are equal.
 LARGEST: Final = Fraction(42)
+PIECE: Final = 1 << 20  # rows that are summed at a time
 
 
 def mean(
@@ -94,7 +95,7 @@ threads, ledger
     """
     numbers = grid_of(values, bounds, step, neighbours, missing)
     request = Request(epsilon, neighbours, by, keys, public_groups, rows_per_person, person, column_name, rng, threads, ledger)
-    rows = rows_of(request, ("mean", *numbers.law), numbers.check_rows)
+    rows = rows_of(request, plain_digest(request, "mean", *numbers.law), numbers.check_rows)
     weights = Weights(min(rows.epsilon, LARGEST))
     last = max(last_distance(weights), 1)
     found = []
@@ -112,14 +113,21 @@ def capped_levels(indices: NDArray[np.int64], grid: Grid, neighbours: Neighbours
         smallest, largest = parted[:count], parted[indices.size - count :]
     else:
         smallest = largest = indices
-    # Sums of halves of 62 bits do not wrap below 2^32 rows.
-    total = int((indices >> 31).sum(dtype=np.int64)) * (1 << 31) + int((indices & (1 << 31) - 1).sum(dtype=np.int64))
     return extreme_levels(
         np.sort(smallest)[:count].tolist(),
         np.sort(largest)[::-1][:count].tolist(),
         indices.size,
-        total,
+        sum_of(indices),
         grid,
         neighbours,
         last,
     )
+
+
+def sum_of(indices: NDArray[np.int64]) -> int:
+    """Piece by piece, each by halves of 31 bits: no sum wraps, however many rows there are."""
+    total = 0
+    for start in range(0, indices.size, PIECE):
+        piece = indices[start : start + PIECE]
+        total += int((piece >> 31).sum()) * (1 << 31) + int((piece & (1 << 31) - 1).sum())
+    return total

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpfast.domain import Domain
-from dpfast.duff._request import Request, rows_of
+from dpfast.duff._request import Request, plain_digest, rows_of
 from dpfast.duff._words import words_of
 from dpfast.duff.modes import counts_of_codes, label_codes, levels_of_counts
 from dpfast.duff.recursive import levels_point
@@ -91,7 +91,7 @@ def mode(
         if n != codes.size:
             raise ArgumentError(f"values and {name} differ in length")
 
-    rows = rows_of(request, ("mode", labels.digest.hex(), labels.rule), check_rows)
+    rows = rows_of(request, plain_digest(request, "mode", labels.digest.hex(), labels.rule), check_rows)
     weights = Weights(rows.epsilon, WHOLE if neighbours == "add_remove" else HALF)
     found = []
     for some in _groups(codes, rows.codes, rows.n_groups):

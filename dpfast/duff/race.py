@@ -28,7 +28,7 @@ import numpy as np
 from dpfast._core import duff as core
 from dpfast._rounding import integer
 from dpfast._threads import run_rows
-from dpfast.duff.exact import Contender, ReadAhead, Tape, settle_place, settle_race
+from dpfast.duff.exact import Contender, ReadAhead, Tape, settle_place, winner
 from dpfast.duff.sampling import CHUNK, check_size, digest_of, stream_of
 from dpfast.errors import ArgumentError, ArgumentTypeError
 
@@ -145,14 +145,20 @@ def plain_race(weights: NDArray[np.float64], words: Words, first: int = 0) -> in
     if not -math.inf < top < math.inf:
         raise ArgumentError(_NOT_WEIGHTS if top != -math.inf else "all log_weights are minus infinity: there is nothing to draw")
     shifted = _shifted(weights, top)
+
+    def contender(item: int) -> Contender:
+        return Contender(Tape(words, first + item), Fraction(float(weights[item])), Fraction(1))
+
+    return winner(_candidates(shifted, words, first), contender)
+
+
+def _candidates(logs: NDArray[np.float64], words: Words, first: int) -> list[int]:
+    """Who can still have won the race of the masses e^log, item i with the word first + i."""
     runner = core.Race()
-    for start in range(0, weights.size, CHUNK):
-        stop = min(start + CHUNK, weights.size)
-        runner.logs(shifted[start:stop], words.words(first + start, stop - start), start)
-    left = runner.candidates()
-    if len(left) == 1:
-        return left[0]
-    return left[settle_race([Contender(Tape(words, first + item), Fraction(float(weights[item])), Fraction(1)) for item in left])]
+    for start in range(0, logs.size, CHUNK):
+        stop = min(start + CHUNK, logs.size)
+        runner.logs(logs[start:stop], words.words(first + start, stop - start), start)
+    return runner.candidates()
 
 
 def _plain_draws(weights: NDArray[Any], words: Words, n_draws: int) -> NDArray[np.int64]:
@@ -218,23 +224,11 @@ class BlockRace:
         return None if place is None else start + place
 
     def _block(self, words: Words, first: int) -> int:
-        runner = core.Race()
-        for start in range(0, self._logs.size, CHUNK):
-            stop = min(start + CHUNK, self._logs.size)
-            runner.logs(self._logs[start:stop], words.words(first + start, stop - start), start)
-        left = runner.candidates()
-        if len(left) == 1:
-            return left[0]
-        return left[
-            settle_race(
-                [
-                    Contender(
-                        Tape(words, first + block), Fraction(float(self._maxima[block])), Fraction(float(self._sums[block]))
-                    )
-                    for block in left
-                ]
-            )
-        ]
+        def contender(block: int) -> Contender:
+            tape = Tape(words, first + block)
+            return Contender(tape, Fraction(float(self._maxima[block])), Fraction(float(self._sums[block])))
+
+        return winner(_candidates(self._logs, words, first), contender)
 
 
 def _place(logs: NDArray[np.float64], top: float, scale: float, tape: Tape) -> int | None:

@@ -23,8 +23,8 @@ import numpy as np
 from dpfast._core import duff as core
 from dpfast._fields import field
 from dpfast._rounding import integer
-from dpfast.duff.exact import Contender, ReadAhead, Tape, settle_race, uniform_below
-from dpfast.duff.levels import Levels
+from dpfast.duff.exact import Contender, ReadAhead, Tape, uniform_below, winner
+from dpfast.duff.levels import check_levels
 from dpfast.duff.weights import HALF, Weights, check_epsilon
 from dpfast.errors import ArgumentError, ArgumentTypeError
 from dpfast.randomness import Stream
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dpfast.duff.exact import Words
+    from dpfast.duff.levels import Levels
     from dpfast.randomness import Column
 
 __all__ = ["check_size", "digest_of", "draw_indices", "log_probabilities", "sample", "stream_of"]
@@ -100,7 +101,7 @@ def sample(
     >>> sample(levels, epsilon=4.0, rng=Stream.insecure(1))
     98
     """
-    _check_levels(levels)
+    check_levels(levels)
     exact = check_epsilon(epsilon)
     shape, n_draws = check_size(size)
     if sampler not in ("race", "sum"):
@@ -156,7 +157,7 @@ def log_probabilities(levels: Levels, *, epsilon: float) -> NDArray[np.float64]:
     >>> np.exp(log_probabilities(Levels([1, 0], [0, 9], [8, 9], step=1), epsilon=2.0)).round(6).tolist()
     [0.768031, 0.231969]
     """
-    _check_levels(levels)
+    check_levels(levels)
     weights = Weights(epsilon).of(levels.distance)
     total = core.masses_total(levels.measure, weights)
     logs = np.log(levels.measure.astype(np.float64)) + np.log(weights.astype(np.float64))
@@ -183,15 +184,11 @@ def _winners(measures: NDArray[np.int64], weights: NDArray[np.uint64], words: Wo
         for start in range(0, n, CHUNK):
             stop = min(start + CHUNK, n)
             race.masses(measures[start:stop], weights[start:stop], words.words(base + start, stop - start), start)
-        left = race.candidates()
-        if len(left) == 1:
-            yield left[0]
-            continue
-        contenders = [
-            Contender(Tape(words, base + entry), Fraction(0), Fraction(int(measures[entry]) * int(weights[entry])))
-            for entry in left
-        ]
-        yield left[settle_race(contenders)]
+
+        def contender(entry: int, base: int = base) -> Contender:
+            return Contender(Tape(words, base + entry), Fraction(0), Fraction(int(measures[entry]) * int(weights[entry])))
+
+        yield winner(race.candidates(), contender)
 
 
 def _by_sum(levels: Levels, weights: NDArray[np.uint64], words: Words, n_draws: int) -> NDArray[np.int64]:
@@ -220,11 +217,6 @@ def _by_sum(levels: Levels, weights: NDArray[np.uint64], words: Words, n_draws: 
     for draw, entry, (low, high) in zip(order, entries.tolist(), rests.tolist(), strict=True):
         indices[draw] = int(levels.lower[entry]) + (high << 64 | low) // int(weights[entry])
     return indices
-
-
-def _check_levels(levels: Any) -> None:
-    if not isinstance(levels, Levels):
-        raise ArgumentTypeError(f"levels must be dpfast.duff.Levels, not {type(levels).__name__}")
 
 
 def check_size(size: Any) -> tuple[tuple[int, ...] | None, int]:

@@ -6,35 +6,24 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-
-from dpfast._rounding import float_above, integer, times_up
-from dpfast._spending import payment
-from dpfast._statement import Privacy
-from dpfast._threads import check_threads
-from dpfast.duff._chunks import Memory, open_values
-from dpfast.duff._request import Request
-from dpfast.duff._select import GridCells, all_values, count_at, find_window
+from dpfast.duff._request import Request, grid_of, rows_of
+from dpfast.duff._select import all_values, count_at, find_window
 from dpfast.duff._select_draw import Question, Recourse, draw_point
-from dpfast.duff.data import check_neighbours
-from dpfast.duff.grid import Grid
-from dpfast.duff.groups import check_groups, codes_of, group_answers, keep_rows, people_of, put_together
+from dpfast.duff.groups import group_answers, put_together
 from dpfast.duff.laplace import laplace_quantile
 from dpfast.duff.orders import check_quantile
-from dpfast.duff.sampling import digest_of, stream_of
-from dpfast.duff.weights import Weights, check_epsilon
+from dpfast.duff.sampling import digest_of
+from dpfast.duff.weights import Weights
 from dpfast.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from dpfast._spending import Charges
     from dpfast.domain import Domain
-    from dpfast.duff._chunks import Column as Values
+    from dpfast.duff._request import Numbers
     from dpfast.duff._select import Window
     from dpfast.duff._select_draw import Blocks, Law
     from dpfast.duff.data import Neighbours
@@ -223,96 +212,45 @@ def quantile(
     >>> quantile(delays, 0.9, bounds=(0, 600), epsilon=1.0, by=delays % 2, keys=[0, 1], rng=Stream.insecure(1))
     array([450, 449])
     """
-    check_neighbours(neighbours)
-    check_threads(threads)
     if method not in METHODS:
         raise ArgumentError(f"method must be one of {', '.join(map(repr, METHODS))}")
+    request = Request(epsilon, neighbours, by, keys, public_groups, rows_per_person, person, column_name, rng, threads, ledger)
     if method == "piecewise_laplace":
-        request = Request(
-            epsilon, neighbours, by, keys, public_groups, rows_per_person, person, column_name, rng, threads, ledger
-        )
         return laplace_quantile(values, q, bounds, step, missing, request)
-    per_person = integer(rows_per_person, "rows_per_person", minimum=1)
-    plan = _Plan.of(values, q, bounds, check_epsilon(epsilon) / per_person, neighbours, step, missing)
-    domain = check_groups(by, keys, public_groups=public_groups, neighbours=neighbours)
-    if person is not None and neighbours != "add_remove":
-        raise ArgumentError("person= leaves rows out, and under replace_one their number is public; use add_remove")
-    stream = stream_of(rng)
-    n_draws = 1 if domain is None else domain.size
-    codes = None if domain is None else codes_of(by, domain, threads)
-    people = None if person is None else people_of(person)
-    plan.check_rows(codes, "by=")
-    plan.check_rows(None if people is None else people[0], "person=")
-    if codes is not None and people is not None and codes.size != people[0].size:
-        raise ArgumentError("by= and person= differ in length")
-    digest = plan.digest(method, "" if domain is None else domain.digest.hex(), 0 if person is None else per_person)
+    fraction = check_quantile(q)
+    top, bottom = fraction.numerator, fraction.denominator
+    if bottom >= 1 << 62:
+        raise ArgumentError("q has too many digits: give a fraction with a denominator below 2**62")
+    numbers = grid_of(values, bounds, step, neighbours, missing)
+    grid, fixed = numbers.grid, neighbours == "replace_one"
 
-    def privacy_of(rows: int) -> Privacy:
-        spent = float_above(check_epsilon(epsilon))
-        if rows > per_person and person is None:
-            spent = times_up(float_above(plan.question.epsilon), rows)
-        return Privacy(spent, 0.0, neighbours, rows)
+    def digest(share: Fraction, groups: str, kept: int) -> bytes:
+        law = (top, bottom, share, int(fixed), numbers.missing, kept, grid.ratio, grid.origin, grid.size)
+        return digest_of("quantile", method, *map(str, law), groups)
 
-    payment(ledger, column_name, digest, privacy_of)(stream, "draw")
-    if people is not None:
-        kept = keep_rows(*people, per_person, stream, column_name, digest)
-        codes = np.where(kept, np.uint32(0) if codes is None else codes, np.uint32(n_draws))
-    blocks = stream.draws(column_name, digest, n_draws).as_words()
-    if codes is None:
-        return plan.grid.value(plan.answer(blocks, threads))
-    grouped = put_together(plan.values, plan.grid, plan.cells, codes, n_draws, plan.missing, threads)
-    answers = group_answers(grouped, plan.question, plan.weights, blocks, threads)
-    return plan.grid.value(int(answers[0])) if domain is None else plan.grid.values(answers)
+    rows = rows_of(request, digest, numbers.check_rows)
+    question, weights = Question(top, bottom, grid.size, rows.epsilon, fixed), Weights(rows.epsilon)
+    blocks = rows.stream.draws(column_name, rows.digest, rows.n_groups).as_words()
+    if rows.codes is None:
+        return grid.value(_answer(numbers, question, weights, blocks, threads))
+    grouped = put_together(numbers.column, grid, numbers.cells, rows.codes, rows.n_groups, numbers.missing, threads)
+    answers = group_answers(grouped, question, weights, blocks, threads)
+    return grid.values(answers) if rows.is_grouped else grid.value(int(answers[0]))
 
 
-class _Plan(NamedTuple):
-    """A request that is known to be right."""
+def _answer(numbers: Numbers, question: Question, weights: Weights, blocks: Blocks, threads: int | None) -> int:
+    """The grid index that answers for the whole column."""
+    column, cells, missing = numbers.column, numbers.cells, numbers.missing
 
-    values: Values
-    grid: Grid
-    cells: GridCells
-    question: Question
-    weights: Weights
-    missing: int | None
+    def cap(n: int) -> int:
+        return min(question.cap, n + 3)
 
-    @classmethod
-    def of(cls, values: Any, q: Any, bounds: Any, epsilon: Fraction, neighbours: str, step: Any, missing: Any) -> _Plan:
-        fraction = check_quantile(q)
-        if fraction.denominator >= 1 << 62:
-            raise ArgumentError("q has too many digits: give a fraction with a denominator below 2**62")
-        column = open_values(values, bounds)
-        grid = Grid(bounds, step=step, dtype=column.logical)
-        if missing is not None and neighbours != "replace_one":
-            raise ArgumentError("missing= is for replace_one; under add_remove rows without a number are dropped")
-        filling = None if neighbours != "replace_one" else 0 if missing is None else grid.index_of(missing)
-        question = Question(fraction.numerator, fraction.denominator, grid.size, epsilon, neighbours == "replace_one")
-        return cls(column, grid, GridCells(grid, column.dtype), question, Weights(epsilon), filling)
+    window = find_window(column, cells, lambda n: question.places(n, cap(n)), missing, threads)
 
-    def check_rows(self, others: NDArray[Any] | None, name: str) -> None:
-        """Refuse a column of another length; what is not in memory is counted when it is read."""
-        if others is not None and isinstance(self.values, Memory) and self.values.rows != others.size:
-            raise ArgumentError(f"values and {name} differ in length")
+    def everything() -> tuple[Law, Window]:
+        return question.law(weights, window.n + 3), all_values(column, cells, missing)
 
-    def digest(self, method: str, keys: str, kept: int) -> bytes:
-        """Identifies the mechanism: all that is public about it."""
-        question = self.question
-        numbers = (question.top, question.bottom, question.epsilon, int(question.fixed), self.missing, kept)
-        grid = (self.grid.ratio, self.grid.origin, self.grid.size)
-        return digest_of("quantile", method, *map(str, numbers), *map(str, grid), keys)
+    def count(index: int) -> tuple[int, int, int]:
+        return count_at(column, cells, index, missing, threads)
 
-    def answer(self, blocks: Blocks, threads: int | None) -> int:
-        """The grid index that answers for the whole column."""
-        column, cells, question = self.values, self.cells, self.question
-
-        def law_for(n: int) -> Law:
-            return question.law(self.weights, min(question.cap, n + 3))
-
-        window = find_window(column, cells, lambda n: question.places(n, min(question.cap, n + 3)), self.missing, threads)
-
-        def everything() -> tuple[Law, Window]:
-            return question.law(self.weights, window.n + 3), all_values(column, cells, self.missing)
-
-        def count(index: int) -> tuple[int, int, int]:
-            return count_at(column, cells, index, self.missing, threads)
-
-        return draw_point(law_for(window.n), window, blocks, 0, Recourse(count, everything))
+    return draw_point(question.law(weights, cap(window.n)), window, blocks, 0, Recourse(count, everything))

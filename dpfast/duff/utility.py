@@ -15,12 +15,14 @@ import numpy as np
 
 from dpfast._core import duff as core
 from dpfast.duff.grid import exact_number
-from dpfast.duff.levels import Levels
+from dpfast.duff.levels import check_levels
 from dpfast.duff.weights import Weights, check_epsilon
-from dpfast.errors import ArgumentError, ArgumentTypeError
+from dpfast.errors import ArgumentError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from dpfast.duff.levels import Levels
 
 __all__ = ["Bounds", "ErrorLaw", "error_law"]
 
@@ -234,8 +236,7 @@ def error_law(levels: Levels, *, epsilon: float) -> ErrorLaw:
     >>> law.bounds().mean_bound > law.mean
     True
     """
-    if not isinstance(levels, Levels):
-        raise ArgumentTypeError(f"levels must be dpfast.duff.Levels, not {type(levels).__name__}")
+    check_levels(levels)
     return ErrorLaw(levels, check_epsilon(epsilon))
 
 

@@ -14,8 +14,8 @@ import pytest
 from dpfast import Domain
 from dpfast.duff import Levels, laplace, mean_levels, mode_levels, triangles
 from dpfast.duff._edges import read_edges
-from dpfast.duff.grid import Grid
-from dpfast.duff.mean import capped_levels
+from dpfast.duff.grid import MOST_POINTS, Grid
+from dpfast.duff.mean import PIECE, capped_levels, sum_of
 from dpfast.duff.orders import envelope_ranks
 from dpfast.duff.weights import HALF, WHOLE, Weights
 from dpfast.reference import duff_joint as reference
@@ -157,6 +157,12 @@ def test_means_from_extremes_are_those_of_all_rows(neighbours: Any) -> None:
             levels = capped_levels(rows.copy(), Grid((0, 49), step=1), neighbours, last)
             expected = np.repeat(np.minimum(whole.distance, last), whole.measure)
             assert np.repeat(levels.distance, levels.measure).tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("rows", [0, 1, PIECE, 2 * PIECE + 3])
+def test_the_sum_of_a_mean_is_that_of_integers_without_end(rows: int) -> None:
+    indices = np.arange(rows) + (MOST_POINTS - rows)
+    assert sum_of(indices) == rows * (MOST_POINTS - rows) + rows * (rows - 1) // 2
 
 
 @pytest.mark.parametrize("neighbours", NEIGHBOURS)

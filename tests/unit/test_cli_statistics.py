@@ -67,3 +67,20 @@ def test_triangles(table: str, capsys: pytest.CaptureFixture[str]) -> None:
 def test_what_is_wrong_is_said(table: str, arguments: list[str], status: int, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([table if word == "FILE" else word for word in arguments]) == status
     assert "Traceback" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("column", "label", "said"),
+    [
+        ("carrier", "@nowhere.txt", "--domain: cannot read the file"),
+        ("year", "soon", "--domain: the column holds integers"),
+        ("nowhere", "AA", "no column named 'nowhere'"),
+    ],
+)
+def test_what_is_wrong_with_a_domain_is_said_of_it(
+    table: str, column: str, label: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["mode", table, "--column", column, "--domain", label, "--epsilon", "1"]) == 1
+    error = capsys.readouterr().err
+    assert said in error
+    assert "--keys" not in error

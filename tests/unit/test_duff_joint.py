@@ -81,6 +81,29 @@ def test_a_keyed_stream_repeats_and_a_ledger_is_charged_once(tmp_path: Any) -> N
         dpfast.mode([1], domain=[1, 2], epsilon=0.05, rng=Stream(), ledger=ledger)
 
 
+class Again:
+    """Chunks that are not in memory as one column."""
+
+    def __iter__(self) -> Any:
+        return iter([np.arange(5.0), np.arange(3.0)])
+
+
+@pytest.mark.parametrize("values", [np.arange(8.0), Again()])
+@pytest.mark.parametrize("groups", [{}, {"by": np.arange(8) % 2, "keys": [0, 1]}])
+def test_too_many_rows_are_refused_before_anything_is_spent_or_drawn(
+    values: Any, groups: dict[str, Any], tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = Ledger(tmp_path / "spent", cap=Privacy(1.0, neighbours="add_remove"))
+    asked: dict[str, Any] = {"bounds": (0, 9), "epsilon": 1.0, "rng": rng(), "ledger": ledger, **groups}
+    monkeypatch.setattr("dpfast.duff.joint.MOST_ROWS", 8)
+    with pytest.raises(ArgumentError, match=r"fewer than 2\*\*31 rows"):
+        dpfast.quantiles(values, [0.5], **asked)
+    monkeypatch.setattr("dpfast.duff.joint.MOST_ROWS", 9)
+    asked["rng"] = rng()
+    found = dpfast.quantiles(values, [0.5], **asked)  # the cap is whole
+    assert found.tolist() == dpfast.quantiles(values, [0.5], **asked | {"rng": rng(), "ledger": None}).tolist()
+
+
 @pytest.mark.parametrize(
     ("change", "error"),
     [

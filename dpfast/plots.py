@@ -30,6 +30,7 @@ __all__ = ["errors", "estimate", "extension", "levels", "privacy_error", "svg"]
 
 INCH: Final = 0.28  # the height of a row of estimates
 MOST_VERTICES: Final = 2000
+MARKERS: Final = "os^Dv"  # of the lines whose colours come again
 Density: TypeAlias = "Callable[[NDArray[np.float64]], ArrayLike] | ArrayLike"
 
 
@@ -216,8 +217,8 @@ def errors(table: Any, *, dataset: str | None = None, error: str = "error_median
     Returns
     -------
     matplotlib.axes.Axes
-        A line for each mechanism, broken where it gave no answer; dashed if it is not private. Both axes are logarithmic: an
-        error of exactly 0 has no place there.
+        A line for each mechanism, broken where it gave no answer; dashed if it is not private. Colours that come again have
+        another marker. Both axes are logarithmic: an error of exactly 0 has no place there, and breaks the line.
 
     Raises
     ------
@@ -251,11 +252,13 @@ def errors(table: Any, *, dataset: str | None = None, error: str = "error_median
     rows = [row for row in rows if row["dataset"] == wanted]
     axes = new_axes(ax)
     mechanisms = list(dict.fromkeys(row["mechanism"] for row in rows))
-    for mechanism, colour in zip(mechanisms, cycle(), strict=False):
+    for place, (mechanism, colour) in enumerate(zip(mechanisms, cycle(), strict=False)):
         own = sorted((row for row in rows if row["mechanism"] == mechanism), key=lambda row: row["epsilon"])
-        figures = [math.nan if row[error] is None else row[error] for row in own]
+        figures = [row[error] or math.nan for row in own]  # 0 would be a line down to the frame
         is_private = all(row.get("private") is not False for row in own)
-        axes.plot([row["epsilon"] for row in own], figures, "o-" if is_private else "o--", color=colour, markersize=3)
+        marker = MARKERS[place // len(COLOURS) % len(MARKERS)]
+        style = {"linestyle": "-" if is_private else "--", "marker": marker, "markersize": 3 if marker == "o" else 5}
+        axes.plot([row["epsilon"] for row in own], figures, color=colour, **style)
     axes.set(xscale="log", yscale="log", xlabel="epsilon", ylabel=error.replace("_", " "))
     axes.set_title(printable(wanted), fontsize="medium", loc="left", parse_math=False)
     legend(axes, axes.get_lines(), mechanisms)

@@ -29,7 +29,7 @@ def tuned(name: str, recipe: Any, problem: Problem, terms: Terms) -> Additive:
     for choice in choices:
         try:
             plans.append(recipe(problem, terms, **{keyword: choice}))
-        except (ArgumentError, ZeroDivisionError):  # not private with this one
+        except ArgumentError:  # not private with this one
             continue
     if not plans:
         raise ArgumentError("no smoothness makes this mechanism private at this epsilon and delta")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from dpfast.baselines import calibration as constants
 from dpfast.baselines._release import Additive
 from dpfast.baselines.noise import LaplaceLognormalNoise, LaplaceNoise, PolyPlaceNoise, StudentNoise
+from dpfast.errors import ArgumentError
 
 if TYPE_CHECKING:
     from dpfast.baselines._release import Terms
@@ -19,6 +20,10 @@ __all__ = ["cauchy_recipe", "laplace_lognormal_recipe", "polyplace_recipe", "smo
 
 
 def _additive(problem: Problem, noise: Noise, found: Calibration) -> Additive:
+    if not found.alpha:
+        raise ArgumentError(
+            "this noise is not known to be private at this epsilon and delta; take larger ones, or another mechanism"
+        )
     return Additive(noise, problem.centre(), problem.smooth(found.beta) / found.alpha, problem.top)
 
 

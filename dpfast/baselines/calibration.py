@@ -32,6 +32,7 @@ __all__ = [
 
 DIGITS: Final = 60
 LARGEST: Final = 64  # of epsilon: what is asked beyond it gets the noise of this, which is less than any grid shows
+LARGEST_BETA: Final = 10_000
 SHARE: Final = 6  # epsilon / beta
 STUDENT_DEGREES: Final = 3
 GRAIN: Final = 1 << 40
@@ -87,14 +88,17 @@ def laplace_alpha(epsilon: Fraction, delta: Fraction, beta: Fraction) -> Fractio
     The wider law exceeds e^epsilon times the narrower by delta = (1 - e^-beta) e^(-(epsilon + beta) / (e^beta - 1))
     cosh(alpha / (e^beta - 1)); the other direction is pure while alpha <= epsilon and alpha e^-beta + beta <= epsilon.
     """
-    if not 0 < beta < epsilon or not 0 < delta < 1:
+    # Beyond the largest beta the wider law is all but disjoint: no delta that is a double will do.
+    if not 0 < beta < epsilon or not 0 < delta < 1 or beta > LARGEST_BETA:
         return Fraction(0)
-    with decimal.localcontext(_CONTEXT):
+    with decimal.localcontext(_CONTEXT) as context:
         e, d, b = _decimal(epsilon), _decimal(delta), _decimal(beta)
+        context.prec += max(0, -b.adjusted())  # what e^beta - 1 loses
         growth = b.exp()
         width = growth - 1
-        y = d.ln() - (1 - 1 / growth).ln() + (e + b) / width
-        if y < ROOM * (1 + abs(d.ln()) + (e + b) / width):
+        # less than it is by more than all errors: near 0 those of the square root below are small in y only
+        y = d.ln() - (1 - 1 / growth).ln() + (e + b) / width - ROOM * (1 + abs(d.ln()) + (e + b) / width)
+        if y <= 0:
             return Fraction(0)
         alpha = width * (y + (1 + (1 - (-2 * y).exp()).sqrt()).ln())
         return _below(min(alpha, e, (e - b) * growth))
@@ -174,6 +178,8 @@ def lognormal(
     if concentrated is None:
         rho = zcdp_rho(float(epsilon) * (1 - 2.0**-50), float(delta) * (1 - 2.0**-50), exact=exact)
         concentrated = Fraction(math.sqrt(2 * rho) * (1 - 2.0**-50))
+    if not concentrated:
+        return Calibration(concentrated, Fraction(0))
     t = concentrated / SHARE if t is None else t
     sigma = lognormal_sigma(concentrated, t)
     rest = concentrated - t / sigma

@@ -24,6 +24,7 @@ from dpfast.baselines.additive import laplace_recipe
 from dpfast.baselines.ptr import MOST_DELTA, ptr_recipe
 from dpfast.baselines.sensitivity import problem_of
 from dpfast.duff.data import check_neighbours
+from dpfast.duff.grid import exact_number
 from dpfast.duff.laplace import laplace_levels
 from dpfast.duff.levels import Levels
 from dpfast.duff.orders import entries_of, quantile_distances
@@ -158,9 +159,11 @@ def compare(
     check_neighbours(neighbours)
     trials = integer(trials, "trials", minimum=1)
     if not isinstance(datasets, Mapping) or not all(
-        isinstance(pair, (tuple, list)) and len(pair) == 2 for pair in datasets.values()
+        isinstance(name, str) and isinstance(pair, (tuple, list)) and len(pair) == 2 for name, pair in datasets.items()
     ):
         raise ArgumentTypeError("datasets must map each name to a pair (values, (lower, upper))")
+    if not isinstance(epsilons, (Sequence, np.ndarray)):
+        raise ArgumentTypeError(f"epsilons must be a list of numbers, not {type(epsilons).__name__}")
     for epsilon in epsilons:
         if not check_epsilon(epsilon):
             raise ArgumentError("each epsilon must be above 0")
@@ -208,7 +211,7 @@ class _Contender(NamedTuple):
             values, bounds = dataset
             found = [self.call(values, bounds=bounds, epsilon=epsilon, rng=stream) for _ in range(trials)]
             ratio, origin = problem.grid.ratio, problem.grid.origin
-            return np.array([np.nan if one is None else float(Fraction(one) / ratio - origin) for one in found])
+            return np.array([np.nan if one is None else float(exact_number(one, "an answer") / ratio - origin) for one in found])
         assert self.recipe is not None
         terms = terms_of(epsilon, delta, self.calibration, most_delta=self.most_delta)
         try:

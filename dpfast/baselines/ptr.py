@@ -82,7 +82,8 @@ def _threshold(delta: Fraction) -> Fraction:
     """ln(1 / (2 delta)), rounded up."""
     context = decimal.Context(prec=50, rounding=decimal.ROUND_CEILING, Emin=decimal.MIN_EMIN, Emax=decimal.MAX_EMAX)
     inverse = context.divide(decimal.Decimal(delta.denominator), decimal.Decimal(2 * delta.numerator))
-    return max(Fraction(context.next_plus(context.ln(inverse))), Fraction(0))
+    found = context.ln(inverse)
+    return Fraction(context.next_plus(found)) if found else Fraction(0)  # what is next to 0 has too many digits for a fraction
 
 
 def propose_test_release(

@@ -37,6 +37,7 @@ __all__ = ["Problem", "Statistic", "local_sensitivities", "problem_of", "smooth_
 
 Statistic = Literal["median", "mean"]
 
+NAMES: Final = ("each bound", "each bound", "beta")
 PIECE: Final = 1 << 16
 FIRST_WEIGHT: Final = 1 << 62
 NEAR: Final = 1 - 2.0**-40  # what doubles may hide behind the largest product
@@ -91,10 +92,14 @@ def smooth_sensitivity(values: ArrayLike, *, bounds: Any, beta: float, neighbour
     check_neighbours(neighbours)
     if not isinstance(bounds, (tuple, list, np.ndarray)) or len(bounds) != 2:
         raise ArgumentError("bounds must be a pair (lower, upper)")
-    low, high = (float(exact_number(bound, "each bound")) for bound in bounds)
+    try:
+        low, high, rate = (float(exact_number(number, name)) for number, name in zip((*bounds, beta), NAMES, strict=True))
+    except OverflowError:
+        raise ArgumentError("bounds and beta must be doubles") from None
     if not low < high:
         raise ArgumentError("the lower bound must be below the upper bound")
-    rate = float(exact_number(beta, "beta"))
+    if math.isinf(high - low):
+        raise ArgumentError("upper - lower must be a double")
     if rate < 0:
         raise ArgumentError("beta must not be negative")
     present = numbers_of(values)[0]

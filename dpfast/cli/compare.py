@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpfast.cli._output import add_json, print_json, print_table
 from dpfast.cli.plan import positive
 from dpfast.cli.quantile import pair
-from dpfast.errors import ArgumentError, FileError, MissingPackageError
+from dpfast.errors import ArgumentError, MissingPackageError
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from dpfast.etl.jobs import AtomicFile
 
 __all__ = ["add_verbs"]
 
@@ -62,6 +63,7 @@ def _compare(options: argparse.Namespace) -> int:
         options.verb.error(f"--plot: the name must end with {', '.join(ENDINGS)}")
     if options.plot is not None:
         _matplotlib()
+    targets = {name: _target(name, options) for name in (options.table, options.plot) if name is not None}
     found = datasets(options.rows) if options.file is None else {options.column: (_column(options), options.bounds)}
     table = compare(
         found,
@@ -74,9 +76,9 @@ def _compare(options: argparse.Namespace) -> int:
         progress=False if options.no_progress or options.json else None,
     )
     if options.table is not None:
-        _write(Path(options.table), table)
+        _write(targets[options.table], table)
     if options.plot is not None:
-        _draw(Path(options.plot), table)
+        _draw(targets[options.plot], Path(options.plot).suffix[1:], table)
     if options.json:
         print_json(table.to_pylist())
         return 0
@@ -112,17 +114,18 @@ def _column(options: argparse.Namespace) -> pa.ChunkedArray:
         return pa.chunked_array(parts, file.schema.field(options.column).type)
 
 
-def _write(path: Path, table: pa.Table) -> None:
-    """The whole file under its name, or none."""
+def _target(name: str, options: argparse.Namespace) -> AtomicFile:
+    from dpfast.etl.jobs import AtomicFile
+
+    return AtomicFile(name, sources=[] if options.file is None else [Path(options.file)], overwrite=True)
+
+
+def _write(target: AtomicFile, table: pa.Table) -> None:
     import pyarrow.parquet as pq
 
-    partial = path.with_name(f".{path.name}.dpfast-partial")
-    try:
-        pq.write_table(table, partial)
-        os.replace(partial, path)
-    except OSError as error:
-        partial.unlink(missing_ok=True)
-        raise FileError(f"--table: cannot write the file: {error.strerror}") from None
+    with target as file:
+        pq.write_table(table, file)
+        target.commit()
 
 
 def _matplotlib() -> Any:
@@ -133,31 +136,23 @@ def _matplotlib() -> Any:
     return figure
 
 
-def _draw(path: Path, table: pa.Table) -> None:
-    """Mean errors against epsilon, one panel for each data set; without a display and without global state."""
-    rows = table.to_pylist()
-    names = list(dict.fromkeys(row["dataset"] for row in rows))
-    mechanisms = list(dict.fromkeys(row["mechanism"] for row in rows))
+def _draw(target: AtomicFile, kind: str, table: pa.Table) -> None:
+    """Mean errors against epsilon, one panel for each data set, under one legend; without a display and without global state."""
+    from dpfast import plots
+
+    names = list(dict.fromkeys(table["dataset"].to_pylist()))
     across = min(len(names), 3)
     down = -(-len(names) // across)
     drawing = _matplotlib().Figure(figsize=(4.2 * across, 3.4 * down + 0.8), layout="constrained")
     panels = drawing.subplots(down, across, squeeze=False, sharex=True).ravel()
     for panel, name in zip(panels, names, strict=False):
-        for place, mechanism in enumerate(mechanisms):
-            points = [
-                (row["epsilon"], row["error_mean"]) for row in rows if (row["dataset"], row["mechanism"]) == (name, mechanism)
-            ]
-            points = sorted(point for point in points if point[1])  # no result, and no error, have no logarithm
-            style = {"linestyle": "--"} if "/" in mechanism else {}
-            colour = f"C{place % 10}"
-            panel.plot([x for x, _ in points], [y for _, y in points], marker=".", color=colour, label=mechanism, **style)
-        panel.set(title=name, xscale="log", yscale="log", xlabel="epsilon", ylabel="mean error")
+        plots.errors(table, dataset=name, error="error_mean", ax=panel)
+        labels = [text.get_text() for text in panel.get_legend().get_texts()]
+        panel.get_legend().remove()
     for panel in panels[len(names) :]:
         panel.set_axis_off()
-    handles, labels = panels[0].get_legend_handles_labels()
-    drawing.legend(handles, labels, loc="outside lower center", ncols=4, fontsize="small")
-    metadata = {"Date": None} if path.suffix == ".svg" else {"CreationDate": None} if path.suffix == ".pdf" else None
-    try:
-        drawing.savefig(path, metadata=metadata)
-    except OSError as error:
-        raise FileError(f"--plot: cannot write the file: {error.strerror}") from None
+    drawing.legend(panels[0].get_lines(), labels, loc="outside lower center", ncols=4, fontsize="small")
+    dates = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
+    with target as file:
+        drawing.savefig(file, format=kind, metadata=dates.get(kind))
+        target.commit()

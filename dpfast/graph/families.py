@@ -110,9 +110,10 @@ def counting(n: int, threshold: int, epsilon: ArrayLike, delta: ArrayLike = 0.0)
     records = integer(n, "n", minimum=1)
     if integer(threshold, "threshold", minimum=1) > records:
         raise ArgumentError("threshold must be from 1 to n: beyond, the right answer never changes")
+    line = _line(records, epsilon, delta)
     query = np.full(records + 1, 2, np.uint8)
     query[threshold:] = 1
-    return Family(_line(records, epsilon, delta), query)
+    return Family(line, query)
 
 
 def personalised(class_sizes: Any, epsilons: Any, query: Any, deltas: Any = 0.0) -> Family:
@@ -225,7 +226,7 @@ def hamming(n: int, values: int, query: Any, epsilon: Any, delta: Any = 0.0) -> 
     u, v, epsilons, deltas = (np.concatenate(column) for column in ends)
     g = DatasetGraph(np.arange(0), np.arange(0), 0.0, n_vertices=0)
     g._assemble(StateLabels(states), u.astype(np.int32), v.astype(np.int32), epsilons, deltas)
-    return Family(g, _answers(g, query, states.columns()))
+    return Family(g, _answers(g, query, states.columns(), ()))
 
 
 def product(factors: Sequence[Any], query: Any) -> Family:
@@ -263,6 +264,8 @@ def product(factors: Sequence[Any], query: Any) -> Family:
 
 
 def _product(graphs: list[DatasetGraph], query: Any, titles: list[Any] | None) -> Family:
+    if any(g._user_law is not None for g in graphs):
+        raise ArgumentError("a factor has a law of its own: make the product without, then give its graph one by with_law")
     states = Grid([g._names for g in graphs], titles)
     ends: list[list[NDArray[Any]]] = [[], [], [], []]
     for axis, g in enumerate(graphs):
@@ -280,20 +283,21 @@ def _product(graphs: list[DatasetGraph], query: Any, titles: list[Any] | None) -
     u, v, epsilons, all_deltas = (np.concatenate(column) for column in ends)
     made = DatasetGraph(np.arange(0), np.arange(0), 0.0, n_vertices=0)
     made._assemble(StateLabels(states), u.astype(np.int32), v.astype(np.int32), epsilons, all_deltas)
-    return Family(made, _answers(made, query, states.columns() if callable(query) else []))
+    return Family(made, _answers(made, query, states.columns() if callable(query) else [], states.shape))
 
 
 def _line(n: int, epsilon: ArrayLike, delta: ArrayLike) -> DatasetGraph:
     """Counts 0 to n, each joined to the next."""
+    Labels.numbered(n + 1)  # refuses too many before anything of that length is made
     return DatasetGraph(np.arange(n), np.arange(1, n + 1), epsilon, delta, n_vertices=n + 1)
 
 
-def _answers(g: DatasetGraph, query: Callable[..., Any] | Any, columns: list[Any]) -> NDArray[np.uint8]:
-    """The right answers of a function of states, or of an array."""
+def _answers(g: DatasetGraph, query: Callable[..., Any] | Any, columns: list[Any], shape: tuple[int, ...]) -> NDArray[np.uint8]:
+    """The right answers of a function of states, or of an array: of the shape of the grid, or flat."""
     found = np.asarray(query(*columns) if callable(query) else query)
     if found.dtype.kind == "b":
         found = np.where(found, 1, 2)
-    return query_colours(g, found.reshape(-1) if found.size == g.n_vertices else found)
+    return query_colours(g, found.reshape(-1) if found.shape == shape else found)
 
 
 def _by_class(values: Any, titles: list[Any] | None, n: int, name: str) -> list[Any]:
@@ -308,7 +312,7 @@ def _by_class(values: Any, titles: list[Any] | None, n: int, name: str) -> list[
         raise ArgumentTypeError(f"{name} must have a number for each class")
     if len(values) != n:
         raise ArgumentError(f"{name} must have a number for each class")
-    return [float(value) for value in values] if isinstance(values, np.ndarray) else list(values)
+    return list(values)
 
 
 def _matrix(law: Any, k: int, name: str) -> NDArray[np.float64]:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
+from dpfast._rounding import integer
 from dpfast._spending import payment, persons_figure
-from dpfast.errors import ArgumentError, ArgumentTypeError
+from dpfast.errors import ArgumentTypeError
 from dpfast.integer_table import WORD_RANGE
 from dpfast.matrix import TableMechanism
 from dpfast.randomness import Stream
@@ -150,10 +151,7 @@ def words(
     check_mechanism(mechanism, "words are those")
     if rng is not None and not isinstance(rng, Stream):
         raise ArgumentTypeError(f"rng must be None or a dpfast.Stream, not {type(rng).__name__}")
-    if isinstance(n_rows, bool) or not isinstance(n_rows, int | np.integer):
-        raise ArgumentTypeError("n_rows must be an integer")
-    if n_rows < 0:
-        raise ArgumentError("n_rows must not be negative")
+    n_rows = integer(n_rows, "n_rows", minimum=0)
     pay = payment(ledger, column_name, mechanism.digest, lambda rows: persons_figure([mechanism], rows))
     stream = Stream() if rng is None else rng
     cells = stream.rows(column_name, mechanism.digest, n_rows)

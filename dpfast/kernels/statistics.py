@@ -157,8 +157,8 @@ class Statistic:
             self._block(first, bounds, *data)
         except DpfastError:
             raise
-        except Exception as error:
-            raise ArgumentError(f"{_WHAT} raised {type(error).__name__}; nothing was drawn") from error
+        except Exception as error:  # its text may hold private data, and so no cause is shown
+            raise ArgumentError(f"{_WHAT} raised {type(error).__name__}; nothing was drawn") from None
 
     def __call__(self, *arguments: Any) -> Any:
         return self.function(*arguments)

@@ -181,7 +181,7 @@ def _public(column: Any) -> NDArray[Any]:
 
 def _python_block(function: Callable[..., int]) -> Callable[[list[NDArray[Any]], NDArray[np.int64]], None]:
     def block(columns: list[NDArray[Any]], out: NDArray[np.int64]) -> None:
-        for i, values in enumerate(zip(*columns, strict=True)):
+        for i, values in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
             number = function(*values)
             if not isinstance(number, int | np.integer | np.bool_):
                 raise ArgumentTypeError(f"the function must return an integer, not {type(number).__name__}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 import math
 from fractions import Fraction
 from functools import partial
@@ -253,3 +254,22 @@ def test_each_sigma_has_the_least_variance() -> None:
             return math.exp(5 * sigma * sigma) / (epsilon - t / sigma) ** 2
 
         assert variance(best) < min(variance(best * 0.99), variance(best * 1.01))
+
+
+@pytest.mark.parametrize(("beta", "y"), [(2, "1e-38"), (2, "3e-39"), (3, "7e-38"), (3, "2e-37"), (4, "5e-37"), ("1e-30", "1")])
+def test_the_alpha_of_laplace_noise_is_rounded_down_where_digits_are_lost(beta: Any, y: str) -> None:
+    """delta at alpha, with 400 digits: near the least delta that can be had, and where e^beta is next to 1."""
+    with decimal.localcontext(decimal.Context(prec=400)):
+        b = decimal.Decimal(beta)
+        width = b.exp() - 1
+        for delta in (Fraction(1, 3), Fraction(3, 10), Fraction(1, 7), Fraction(1, 1000)):
+            d = decimal.Decimal(delta.numerator) / delta.denominator
+            least = 1 - (-b).exp()
+            e = width * (decimal.Decimal(y) + least.ln() - d.ln()) - b
+            if e <= b:
+                e = 4 * b
+            alpha = constants.laplace_alpha(Fraction(e), delta, Fraction(b))
+            assert alpha > 0
+            a = decimal.Decimal(alpha.numerator) / alpha.denominator
+            cosh = ((a / width).exp() + (-a / width).exp()) / 2
+            assert least * (-(e + b) / width).exp() * cosh <= d

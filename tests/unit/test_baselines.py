@@ -178,3 +178,25 @@ def test_no_error_shows_a_value() -> None:
     with pytest.raises(ArgumentTypeError) as caught:
         call("laplace", ["secret"])
     assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("calibration", ["paper", "exact"])
+def test_extreme_budgets_are_answered_or_refused(name: str, calibration: str) -> None:
+    for epsilon in (5e-324, 1e-20, 70.0, 1e300):
+        for delta in (5e-324, 1e-6, 0.5):
+            try:
+                call(name, range(11), bounds=(0, 10), epsilon=epsilon, delta=delta, calibration=calibration)
+            except ArgumentError as error:
+                assert "private at this epsilon and delta" in str(error)  # noqa: PT017
+
+
+def test_the_test_at_the_largest_delta_passes_half_the_time_next_to_none() -> None:
+    answers = [call("propose_test_release", [5], bounds=(0, 10), delta=0.5, rng=Stream.insecure(seed)) for seed in range(40)]
+    assert 8 <= sum(answer is None for answer in answers) <= 32
+
+
+def test_bounds_that_are_no_doubles_are_refused() -> None:
+    for changes in ({"bounds": (0, 10**400)}, {"beta": 10**400}, {"bounds": (-1.7e308, 1.7e308)}):
+        with pytest.raises(ArgumentError, match="double"):
+            baselines.smooth_sensitivity([1, 2], **({"bounds": (0, 10), "beta": 0.5, "neighbours": "add_remove"} | changes))

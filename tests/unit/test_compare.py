@@ -89,6 +89,10 @@ def test_replaced_rows_and_progress() -> None:
         ({"mechanisms": ["duff/oracle"]}, ArgumentError, "duff/oracle"),
         ({"mechanisms": [3]}, ArgumentTypeError, "callable"),
         ({"epsilons": [0.0]}, ArgumentError, "above 0"),
+        ({"epsilons": iter([1.0])}, ArgumentTypeError, "a list of numbers"),
+        ({"datasets": {3: ([1], (0, 1))}}, ArgumentTypeError, "pair"),
+        ({"mechanisms": [lambda *_, **__: float("nan")]}, ArgumentError, "finite"),
+        ({"mechanisms": [lambda *_, **__: "3"]}, ArgumentTypeError, "real number"),
         ({"trials": 0}, ArgumentError, "at least 1"),
         ({"delta": 0.0}, ArgumentError, "delta"),
         ({"neighbours": "x"}, ArgumentError, "neighbours"),
@@ -143,6 +147,13 @@ def test_the_command_takes_a_column_of_a_file(tmp_path: Path, monkeypatch: pytes
     assert "go together" in capsys.readouterr().err
     assert main([*plain, "--column", "y", "--bounds=0,9"]) == 1
     assert "no column named" in capsys.readouterr().err
+    for option in ("--table", "--plot"):
+        Path("data.svg").unlink(missing_ok=True)
+        Path("data.svg").hardlink_to("data.parquet")
+        pytest.importorskip("matplotlib")
+        assert main([*plain, "--column", "x", "--bounds=0,9", option, "data.svg"]) == 1
+        assert "the target is the source" in capsys.readouterr().err
+    assert pq.read_table("data.parquet").num_rows == 100
     assert main(["compare", "--plot", "figure.doc"]) == 2
     assert main(["compare", "--rows", "11", "--trials", "2", "--epsilons", "1", "--table", "no/such/folder.parquet"]) == 1
     assert "cannot write" in capsys.readouterr().err

@@ -120,3 +120,23 @@ def test_rainbow_draws_spend_and_regions_without_a_boundary_are_certain(tmp_path
 def test_mistakes_of_a_rainbow_are_named(orders: object, fixed: object, text: str) -> None:
     with pytest.raises((ArgumentError, ArgumentTypeError), match=text):
         graph.rainbow(graph.DatasetGraph([0, 1], [1, 2], 0.5), orders, fixed)
+
+
+def test_an_array_of_another_shape_is_no_query() -> None:
+    with pytest.raises(ArgumentError):
+        families.personalised([2, 3], [0.2, 1.0], np.ones((4, 3), np.int64))
+    assert (families.personalised([2, 3], [0.2, 1.0], np.ones(12, np.int64)).query == 1).all()
+
+
+def test_a_product_does_not_forget_a_law() -> None:
+    line = graph.DatasetGraph([0], [1], 1.0)
+    ours = line.with_law(graph.Law(lambda x, epsilon, delta: min(1.0, x + epsilon / 10)))
+    with pytest.raises(ArgumentError, match="with_law"):
+        families.product([line, ours], lambda a, b: a + b > 1)
+
+
+def test_sizes_and_laws_that_do_not_fit_are_refused_at_once() -> None:
+    with pytest.raises(ArgumentError, match="2\\*\\*31"):
+        families.counting(1 << 40, 2, 1.0)
+    with pytest.raises(ArgumentError):
+        families.personalised([2, 3], np.ones((2, 7)), 2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import traceback
 from typing import Any
 
 import numpy as np
@@ -158,3 +159,19 @@ def test_wrong_use_of_levels_is_explained() -> None:
         kernels.levels(not_nested).levels(grid=GRID, most=-1)
     assert repr(kernels.levels(median)) == "Statistic(median)"
     assert kernels.levels(median)(0, np.array([5]), 0, 9) == (5, 5)
+
+
+def tells(k: int, y: Any) -> Any:
+    if k > 2:
+        raise KeyError(int(y[0]))
+    return 2, 2
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_an_error_of_the_function_brings_no_private_cause(compiled: bool) -> None:
+    private = np.array([7351])
+    with pytest.raises(ArgumentError) as caught:
+        kernels.levels(compiled=compiled)(tells).levels(private, grid=GRID, most=3)
+    shown = "".join(traceback.format_exception(caught.value))
+    assert "KeyError" in shown
+    assert "7351" not in shown

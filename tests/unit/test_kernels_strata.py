@@ -125,3 +125,13 @@ def test_wrong_use_is_explained() -> None:
         kernels.response([STRICT, LOOSE])(by_both).strata(np.zeros(2), np.zeros(3))
     with pytest.raises(ArgumentError, match="equally many rows"):
         rule.sanitise(np.zeros(3, np.int64), np.zeros(2))
+
+
+def by_product(age: Any) -> int:
+    return 0 if age * 10 > 300 else 1
+
+
+def test_small_integers_do_not_overflow_in_python_either() -> None:
+    ages = np.array([31, 3], np.uint8)
+    for compiled in (True, False):
+        assert kernels.response([STRICT, LOOSE], compiled=compiled)(by_product).strata(ages).tolist() == [0, 1]

@@ -174,6 +174,10 @@ def test_errors_stand_against_epsilon_in_its_order() -> None:
     assert two.get_ydata()[1] == 7.0
     assert [line.get_linestyle() for line in (one, two, three)] == ["-", "-", "--"]
     assert legend(axes) == ["duff", "ptr", "smooth/oracle"]
+    rows = [{"dataset": "d", "mechanism": str(i), "epsilon": 1.0, "error_median": float(i > 0)} for i in range(13)]
+    lines = plots.errors(pa.Table.from_pylist(rows)).get_lines()
+    assert len({(line.get_color(), line.get_marker()) for line in lines}) == 13
+    assert [math.isnan(line.get_ydata()[0]) for line in lines] == [True] + [False] * 12
     assert plots.errors(TABLE, dataset="d", error="rank_error").get_lines()[0].get_ydata().tolist() == [40.0, 20.0]
 
 

@@ -149,7 +149,7 @@ def test_values(tmp_path: Path, shape: str) -> None:
 
 
 def test_files_ratios(tmp_path: Path) -> None:
-    rows = []
+    rows, reached = [], []
     for number, (shape, (make, sizes, group)) in enumerate(SHAPES.items()):
         source = make(tmp_path / f"source-{number}.parquet")
         batch = min(group, BATCH_ROWS)
@@ -165,7 +165,9 @@ def test_files_ratios(tmp_path: Path) -> None:
         )
         ratio, peak = times["ours"] / times["identity"], int(done.stdout)
         print(f"\n{shape}: identity {times['identity']:.2f} s, ours {times['ours']:.2f} s, ratio {ratio:.2f}, peak {peak} MiB")
+        reached.append(ratio <= REACH and peak <= PEAK_REACH)
         says = f"{ratio:.2f} times its time, peak {peak} MiB"
         rows.append({"work": f"Parquet to Parquet, {shape}", "ratios": [{"against": "pyarrow identity rewrite", "says": says}]})
         source.unlink()
     save("files", rows)
+    assert all(reached)

@@ -17,33 +17,39 @@ README = HERE.parent / "README.md"
 BEGIN, END = "<!-- speed: written by bench/report.py -->\n", "<!-- end of speed -->"
 
 
+def kept() -> list[dict[str, Any]]:
+    """The results of the table; figures of long tests and of single benches are kept beside them."""
+    found = [json.loads(path.read_text()) for path in sorted((HERE / "results").glob("*.json"))]
+    return [result for result in found if all("ratios" in row for row in result.get("rows", [{}]))]
+
+
 def table(results: list[dict[str, Any]]) -> str:
-    """Markdown: one line a ratio, and the machine once."""
+    """Markdown: one line a ratio, and every machine once; where there are several, each with its works."""
     lines = ["| work | against | ratio |", "|---|---|---|"]
+    works: dict[str, dict[str, None]] = {}
     for result in results:
+        of = "{date}, {processor}, {simd}, numpy {numpy}".format(**result["machine"])
         for row in result["rows"]:
             lines += [f"| {row['work']} | {entry['against']} | {entry['says']} |" for entry in row["ratios"]]
-    machine = results[0]["machine"]
+            works.setdefault(of, {})[row["work"]] = None
+    measured = [of if len(works) == 1 else f"({'; '.join(done)}) {of}" for of, done in works.items()]
     lines += [
         "",
-        f"Measured {machine['date']}, {machine['processor']}, {machine['simd']}, numpy {machine['numpy']}; "
-        "contenders interleaved, least of several rounds. `make bench` measures again.",
+        f"Measured {'; '.join(measured)}; contenders interleaved, least of several rounds. `make bench` measures again.",
     ]
     return "\n".join(lines) + "\n"
 
 
 def main() -> int:
+    status = 0
     if "--keep" not in sys.argv[1:]:
         command = [sys.executable, "-m", "pytest", "-q", "-s", "-k", "ratios", *map(str, sorted(HERE.glob("bench_*.py")))]
-        if subprocess.run(command, cwd=HERE.parent).returncode:
-            return 1
-    kept = [json.loads(path.read_text()) for path in sorted((HERE / "results").glob("*.json"))]
-    # figures of long tests and of single benches are kept beside those of the table
-    results = [result for result in kept if all("ratios" in row for row in result.get("rows", [{}]))]
+        # A bench that misses its aim has measured all the same, and what was measured is told.
+        status = subprocess.run(command, cwd=HERE.parent).returncode
     text = README.read_text()
     start, stop = text.index(BEGIN) + len(BEGIN), text.index(END)
-    README.write_text(text[:start] + table(results) + text[stop:])
-    return 0
+    README.write_text(text[:start] + table(kept()) + text[stop:])
+    return status
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Differential privacy with a compiled core: exact, fast sanitisation of categorical data."""
+"""Differential privacy with a compiled core: sanitised tables, private medians, and optimal mechanisms on graphs of data sets."""
 
 from __future__ import annotations
 

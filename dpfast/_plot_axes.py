@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["COLOURS", "GREY", "cycle", "legend", "new_axes", "svg"]
 
-# Eight colours that people of every colour vision tell apart (M. Okabe, K. Ito, 2008), black last.
+# The Okabe-Ito palette, made for every colour vision: its yellow darkened, so that lines of it show on white, and black last.
 COLOURS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C7A00", "#000000")
 GREY: Final = "#777777"
 

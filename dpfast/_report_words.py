@@ -63,7 +63,7 @@ def as_percent(value: float) -> str:
 def strength(epsilon: float) -> str:
     """What an epsilon of a person amounts to. The bounds are a custom, not a theorem."""
     if epsilon <= 1:
-        return "This is strong protection by the measure that is usual: beliefs about a person move little."
+        return "This is strong protection by the measure that is usual; the table below says how far a guess can move."
     if epsilon <= 4:
         return (
             "This is moderate protection: a guess about a person can become likely, not certain. The table below says how likely."

@@ -152,7 +152,7 @@ def levels(
         What to draw beside it: a density, called with an array of values, or an array of answers of a mechanism, drawn as a
         histogram.
     mass : float, default 0.99
-        The view shows the middle values that hold this share of Duff's answers; nothing drawn is cut.
+        The view shows the middle values that hold this share of Duff's answers; what lies outside, of any mechanism, is not seen.
     ax : matplotlib Axes, optional
         Where to draw. Default: a new figure.
 

@@ -31,7 +31,7 @@ def release(records: list[dict[str, Any]], ledger: Ledger | None) -> tuple[int, 
     """Return a status and a body for a request; whatever framework carries it."""
     try:
         table = pa.Table.from_pylist(records, schema=pa.schema({"smoker": pa.string(), "region": pa.string()}))
-    except (pa.ArrowInvalid, pa.ArrowTypeError, AttributeError):
+    except (pa.ArrowInvalid, pa.ArrowTypeError, AttributeError, UnicodeError):
         return 422, {"error": "a list of records with the texts smoker and region is needed"}
     try:
         released = POLICY.sanitise(table, threads=1, ledger=ledger)

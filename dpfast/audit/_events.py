@@ -7,7 +7,6 @@ alone, and so is the event. Hence the counts of the other half are binomial, and
 from __future__ import annotations
 
 import math
-import numbers
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import numpy as np
 
 from dpfast.audit._bounds import LARGEST_EXPONENT, wilson
+from dpfast.audit._sources import NAN_LABEL, as_double
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -99,7 +99,7 @@ class Numbers:
 
     def find(self, outputs: Any) -> NDArray[np.int64]:
         if not isinstance(outputs, np.ndarray):  # among numbers so far: what is none counts as NaN
-            outputs = np.array([x if isinstance(x, numbers.Real) else math.nan for x in outputs], np.float64)
+            outputs = np.array([as_double(x) for x in outputs], np.float64)
         cells: NDArray[np.int64] = np.searchsorted(self._edges, outputs, "left") + np.searchsorted(self._edges, outputs, "right")
         if outputs.dtype.kind == "f":
             cells[np.isnan(outputs)] = self.size - 1
@@ -222,7 +222,10 @@ def choose(
 
 
 def _plain(outputs: Any) -> list[Any]:
-    return outputs.tolist() if isinstance(outputs, np.ndarray) else list(outputs)
+    """Labels, which a number is too: NaN, which is not its own equal, as in a list of them."""
+    if not isinstance(outputs, np.ndarray):
+        return list(outputs)
+    return [NAN_LABEL if number != number else number for number in outputs.tolist()]
 
 
 def _listed(pieces: Sequence[str], n: int) -> str:

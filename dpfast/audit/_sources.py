@@ -23,12 +23,13 @@ if TYPE_CHECKING:
 
     from dpfast.audit._exact import TabledMechanism
 
-__all__ = ["PIECE", "draw", "mechanism_counts", "normal"]
+__all__ = ["NAN_LABEL", "PIECE", "as_double", "draw", "mechanism_counts", "normal"]
 
 PIECE: Final = 1 << 20  # outputs drawn at once
 ROWS: Final = 1 << 23  # rows sanitised at once, enough for several threads
 MOST_CATEGORIES: Final = 1 << 22
 COLUMN_NAME: Final = "audit"
+NAN_LABEL: Final = "NaN"  # which, unlike NaN, equals itself
 
 
 def mechanism_counts(
@@ -94,12 +95,14 @@ def _of_list(outputs: list[Any]) -> Any:
         whole = all(
             isinstance(output, (numbers.Integral, np.bool_)) and -(1 << 63) <= int(output) < 1 << 63 for output in outputs
         )
-        return np.array([int(x) for x in outputs], np.int64) if whole else np.array([_float(x) for x in outputs], np.float64)
+        return np.array([int(x) for x in outputs], np.int64) if whole else np.array([as_double(x) for x in outputs], np.float64)
     return [_label(output) for output in outputs]
 
 
-def _float(output: Any) -> float:
-    if output is None:
+def as_double(output: Any) -> float:
+    """The double nearest to a number; NaN for what is none."""
+    is_number = isinstance(output, (numbers.Real, np.bool_))
+    if not is_number:
         return math.nan
     try:
         return float(output)
@@ -113,7 +116,7 @@ def _label(output: Any) -> Hashable:
     if isinstance(output, (list, tuple)):
         return tuple(map(_label, output))
     if isinstance(output, float) and math.isnan(output):
-        return "NaN"  # which, unlike NaN, equals itself
+        return NAN_LABEL
     try:
         hash(output)
     except TypeError:

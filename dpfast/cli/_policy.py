@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from dpfast.domain import Domain
     from dpfast.policy import Policy
 
-__all__ = ["QUICK_EXAMPLE", "add_policy", "has_policy", "read_policy"]
+__all__ = ["QUICK_EXAMPLE", "add_policy", "delta", "epsilon", "has_policy", "read_policy"]
 
 QUICK_EXAMPLE = "--column carrier=@carriers.txt --column month=1..12 --epsilon 1 --public year --unlisted drop"
 
@@ -32,8 +32,8 @@ def add_policy(verb: argparse.ArgumentParser, *, positional: bool = False, requi
         metavar="NAME=DOMAIN",
         help="a column to sanitise, with its public values: @FILE (one a line, or JSON), A,B,C or, for integers, FIRST..LAST",
     )
-    group.add_argument("--epsilon", type=_epsilon, metavar="E", help="what a whole row may cost, split equally over the columns")
-    group.add_argument("--delta", type=_delta, metavar="D", help="its delta, split likewise (default 0)")
+    group.add_argument("--epsilon", type=epsilon, metavar="E", help="what a whole row may cost, split equally over the columns")
+    group.add_argument("--delta", type=delta, metavar="D", help="its delta, split likewise (default 0)")
     group.add_argument("--public", action="append", metavar="NAME", help="a column that is published as it is")
     group.add_argument("--drop", action="append", metavar="NAME", help="a column that is left out")
     group.add_argument("--unlisted", choices=("error", "public", "drop"), help="what happens to any other (default: error)")
@@ -106,14 +106,16 @@ def _share(total: float, columns: int) -> float:
     return share
 
 
-def _epsilon(text: str) -> float:
+def epsilon(text: str) -> float:
+    """Read an epsilon from the command line."""
     number = float(text)
     if not 0 <= number < math.inf:
         raise argparse.ArgumentTypeError("must be a number, at least 0")
     return number
 
 
-def _delta(text: str) -> float:
+def delta(text: str) -> float:
+    """Read a delta from the command line."""
     number = float(text)
     if not 0 <= number < 1:
         raise argparse.ArgumentTypeError("must lie in [0, 1)")

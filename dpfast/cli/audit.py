@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from dpfast.cli._output import add_json, print_json, print_table, printable
+from dpfast.cli._policy import delta, epsilon
+from dpfast.cli.estimate import confidence
 from dpfast.cli.plan import positive
 
 if TYPE_CHECKING:
@@ -29,21 +30,14 @@ def add_verbs(verbs: Any) -> None:
     """Add the verb to the command."""
     verb = verbs.add_parser("audit", help="put the claims of a policy to the test, without data", epilog=EXAMPLE)
     verb.add_argument("policy", metavar="POLICY", help="the policy, a TOML file")
-    verb.add_argument(
-        "--epsilon", type=_at_least_zero, metavar="E", help="the claim for a whole row (default: that of the policy)"
-    )
-    verb.add_argument("--delta", type=_at_least_zero, metavar="D", help="the delta of that claim")
+    verb.add_argument("--epsilon", type=epsilon, metavar="E", help="the claim for a whole row (default: that of the policy)")
+    verb.add_argument("--delta", type=delta, metavar="D", help="the delta of that claim")
     verb.add_argument("--samples", type=positive, metavar="N", help="run each mechanism so often, instead of reading its table")
-    verb.add_argument("--confidence", type=float, metavar="C", help="with --samples: probability that bounds hold (default 0.99)")
+    verb.add_argument(
+        "--confidence", type=confidence, metavar="C", help="with --samples: probability that bounds hold (default 0.99)"
+    )
     add_json(verb)
     verb.set_defaults(run=_audit, usage_error=verb.error)
-
-
-def _at_least_zero(text: str) -> float:
-    number = float(text)
-    if not 0 <= number < math.inf:
-        raise argparse.ArgumentTypeError("must be a finite number, at least 0")
-    return number
 
 
 def _audit(options: argparse.Namespace) -> int:

@@ -11,6 +11,9 @@ from pathlib import Path
 
 import pytest
 
+import dpfast
+from dpfast import errors
+
 ROOT = Path(__file__).resolve().parents[2]
 # Pages that need a cluster or engines that are not installed everywhere run in tests/process and tests/unit.
 ELSEWHERE = {"spark.md", "engines.md"}
@@ -59,3 +62,9 @@ def test_links_lead_somewhere() -> None:
     for page in sorted({*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")}):
         for target in re.findall(r"\]\((?!https?://|#)([^)#]+)", page.read_text(encoding="utf-8")):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_the_reference_has_every_public_name() -> None:
+    reference = "".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs" / "reference").glob("*.md"))
+    names = {name for name in dpfast.__all__ if callable(getattr(dpfast, name))} - set(errors.__all__)
+    assert names - set(re.findall(r"::auto\w+:: dpfast\.(\w+)\n", reference.replace(".. ", "::"))) == set()

@@ -123,7 +123,12 @@ def test_the_service_answers_and_refuses(service: dict[str, Any], tmp_path: Path
     assert body["privacy"] == {"epsilon": 2.5, "delta": 0.0, "neighbours": "replace_one"}
     assert body["records"] != RECORDS
     assert service["release"](RECORDS, ledger)[0] == 429, "2.5 more does not fit under 3"
-    for records in ([{"smoker": "canary-5f3a", "region": "east"}], [{"smoker": 5}], ["canary-5f3a"]):
+    canaries: list[list[Any]] = [
+        [{"smoker": "canary-5f3a", "region": "east"}],
+        [{"smoker": "canary-5f3a\ud800"}],
+        ["canary-5f3a"],
+    ]
+    for records in (*canaries, [{"smoker": 5}]):
         status, body = service["release"](records, None)
         assert status == 422
         assert "canary" not in json.dumps(body)

@@ -228,6 +228,7 @@ def test_numbers_are_cut_at_edges_that_are_cells() -> None:
     outputs = np.array([-math.inf, 1.0, 1.5, 2.0, math.inf, math.nan])
     assert cells.find(outputs).tolist() == [0, 1, 2, 3, 4, 5]
     assert cells.find(["text", 1]).tolist() == [5, 1]
+    assert cells.find(["text", 10**400, -(10**400), None]).tolist() == [5, 4, 0, 5]
     texts = {(0,): "[-inf, 1)", (1,): "1", (0, 1): "[-inf, 1]", (2, 3): "(1, 2]", (3, 4): "[2, inf]", (4, 5): "(2, inf] or NaN"}
     for event, text in {**texts, (5,): "NaN", (1, 3): "1 or 2", (): "no output"}.items():
         assert cells.describe(np.array(event, np.int64)) == text
@@ -247,6 +248,9 @@ def test_cells_are_learnt_from_both_datasets() -> None:
     assert isinstance(labels, Labels)
     assert labels.find(["b", "new", "newer"]).tolist() == [0, 3, 3]
     assert isinstance(learn(np.array([1.0]), ["a"]), Labels)
+    # whatever else a piece of the outputs holds
+    mixed = learn(normal(["a", math.nan]), normal([math.nan, 1.0]))
+    assert mixed.find(normal([math.nan, 1.0])).tolist() == mixed.find(normal([math.nan, 1.0, "a"])).tolist()[:2] == [0, 2]
     assert "seldom" in labels.describe(np.array([3]))
     assert learn(np.array([math.nan]), np.array([math.nan])).find(np.array([math.nan])).tolist() == [1]
 

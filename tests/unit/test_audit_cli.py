@@ -94,8 +94,10 @@ def test_samples_bound_from_below(run: Any) -> None:
         (("--epsilon", "nan"), 2, "--epsilon"),
         (("--samples", "0"), 2, "--samples"),
         (("--samples", "10"), 1, "samples must be at least 100"),
-        (("--samples", "100", "--confidence", "2"), 1, "confidence must lie between"),
-        (("--delta", "1"), 1, "delta"),
+        (("--samples", "100", "--confidence", "2"), 2, "--confidence"),
+        (("--samples", "100", "--confidence", "nan"), 2, "--confidence"),
+        (("--samples", "100", "--confidence", "0.3"), 1, "confidence must lie between"),
+        (("--delta", "1"), 2, "--delta"),
     ],
 )
 def test_wrong_options_say_what_is_wrong(run: Any, words: tuple[str, ...], code: int, text: str) -> None:

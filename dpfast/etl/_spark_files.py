@@ -25,6 +25,7 @@ from dpfast.errors import ArgumentError, DpfastError, FileError
 from dpfast.etl._job import Job, plan_of_files
 from dpfast.etl._manifest import Manifest, Part
 from dpfast.etl._spark_parts import LAYOUT, Digested, DigestFiles, NameJob, Piece, Ready, WriteParts
+from dpfast.etl._spark_session import is_remote
 from dpfast.etl._spark_tasks import Recipe
 from dpfast.etl.folders import make_folders
 from dpfast.etl.jobs import flush_folder, writing
@@ -77,7 +78,7 @@ class ClusterJob(Job):
 
     def _digests(self) -> list[Digested]:
         n = len(self._files)
-        tasks = min(n, max(self._spark.sparkContext.defaultParallelism if _is_classic(self._spark) else 0, -(-n // FILES_A_TASK)))
+        tasks = min(n, max(0 if is_remote(self._spark) else self._spark.sparkContext.defaultParallelism, -(-n // FILES_A_TASK)))
         with translated():
             rows = self._run(DigestFiles(self._files), n, tasks)
         found = {row["place"]: Digested(bytes(row["digest"]), row["size"], row["modified"]) for row in rows}
@@ -162,10 +163,6 @@ def _taken(path: Path, data: Path, piece: Piece) -> Part:
         os.replace(path, target)
         flush_folder(target.parent)
     return Part(piece.name, piece.stop - piece.start, size)
-
-
-def _is_classic(spark: Any) -> bool:
-    return not type(spark).__module__.startswith("pyspark.sql.connect")
 
 
 @contextmanager

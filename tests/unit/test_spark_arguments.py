@@ -282,6 +282,22 @@ def test_only_files_that_all_executors_find_are_taken(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["t.csv", "t.parquet"]
 
 
+@pytest.mark.parametrize("held", ["key", "source"])
+def test_a_target_that_holds_what_the_job_needs_is_refused(tmp_path: Path, held: str) -> None:
+    """It would be replaced, and so lost."""
+    target = tmp_path / "out"
+    (target / "inner").mkdir(parents=True)
+    (target / "_dpfast.json").write_text("{}")
+    places = {"key": tmp_path / "key", "source": tmp_path / "t.parquet"}
+    places[held] = target / "inner" / "t.parquet"
+    places["key"].write_bytes(bytes(32))
+    pq.write_table(pa.table({"smoker": ["no"], "id": [1]}), places["source"])
+    arguments = {**ARGUMENTS, "key": places["key"], "overwrite": True}
+    with pytest.raises(FileError, match=f"holds, the {held}"):
+        on_spark.sanitise_files(Session(), places["source"], target, POLICY, **arguments)  # type: ignore[arg-type]
+    assert places[held].exists()
+
+
 def test_only_complete_attempts_are_found() -> None:
     one, other = Ready.new(7), Ready.new(7)
     assert one != other

@@ -102,7 +102,7 @@ def counted_cells(
         numbered = numbered.where(asked | column.isNull() if None in values else asked)
     totals = [F.count(F.lit(1)).alias(COUNT)]
     if weights is not None:
-        weight = F.col(f"_{schema.get_field_index(weights)}")
+        weight = F.col(f"_{schema.get_field_index(weights)}").cast("double")  # squares of integers may be beyond 64 bits
         figures = F.count(weight), F.min(weight), F.sum(weight), F.sum(weight * weight)
         totals += [figure.cast("double").alias(name) for name, figure in zip(WEIGHTS, figures, strict=True)]
     cells = math.prod(sizes) * math.prod(len(values) for _, values in keys)

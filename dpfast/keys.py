@@ -66,9 +66,16 @@ def resolve_key(key: bytes | str | os.PathLike[str]) -> bytes:
         raise FileError(f"cannot read key file: {error.strerror}; key is the path of a file, or 'env:NAME'") from None
     except ValueError:
         raise FileError("cannot read the key file: its path holds a NUL") from None
-    # 32 printable bytes are a password, or the base64 of a shorter key, and no 32 random bytes
-    is_raw = len(text) == KEY_BYTES and not text.strip().decode("latin-1").isprintable()
+    # 32 bytes of text are a password, or the base64 of a shorter key, and no 32 random bytes
+    is_raw = len(text) == KEY_BYTES and not _is_text(text.strip())
     return text if is_raw else _decode_key(text, f"key file '{path}'")
+
+
+def _is_text(data: bytes) -> bool:
+    try:
+        return data.decode().isprintable()
+    except UnicodeDecodeError:
+        return False
 
 
 def _decode_key(text: bytes, place: str) -> bytes:

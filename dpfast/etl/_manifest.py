@@ -213,9 +213,14 @@ class Manifest:
                 with suppress(FileNotFoundError):
                     (self.folder / name).unlink()
             flush_folder(self.folder)
-            for name in ("data", "old"):
+            for path in self.folder.iterdir():
+                if path.name == "lock":
+                    continue
                 with suppress(FileNotFoundError):
-                    shutil.rmtree(self.folder / name)
+                    if path.is_dir() and not path.is_symlink():
+                        shutil.rmtree(path)
+                    else:
+                        path.unlink()
         self.head, self.parts, self.published, self._end = None, {}, None, 0
 
     def sweep(self) -> None:

@@ -22,9 +22,11 @@ from dpfast._sources.places import Place
 from dpfast._sources.source import combined_digest
 from dpfast._spending import Pay
 from dpfast.errors import ArgumentError, DpfastError, FileError
+from dpfast.etl._apart import check_keeps
 from dpfast.etl._job import Job, plan_of_files
 from dpfast.etl._manifest import Manifest, Part
 from dpfast.etl._spark_parts import LAYOUT, Digested, DigestFiles, NameJob, Piece, Ready, WriteParts
+from dpfast.etl._spark_session import is_remote
 from dpfast.etl._spark_tasks import Recipe
 from dpfast.etl.folders import make_folders
 from dpfast.etl.jobs import flush_folder, writing
@@ -77,9 +79,11 @@ class ClusterJob(Job):
 
     def _digests(self) -> list[Digested]:
         n = len(self._files)
-        tasks = min(n, max(self._spark.sparkContext.defaultParallelism if _is_classic(self._spark) else 0, -(-n // FILES_A_TASK)))
+        tasks = min(n, max(0 if is_remote(self._spark) else self._spark.sparkContext.defaultParallelism, -(-n // FILES_A_TASK)))
         with translated():
             rows = self._run(DigestFiles(self._files), n, tasks)
+        for file in self._files:  # pieces are cut by the rows that were found when the source was opened
+            file.check_unchanged()
         found = {row["place"]: Digested(bytes(row["digest"]), row["size"], row["modified"]) for row in rows}
         return [found[place] for place in range(n)]
 
@@ -90,7 +94,9 @@ class ClusterJob(Job):
 
     def write_parts(self, manifest: Manifest) -> None:
         """Have the parts made that the target lacks, and commit them."""
-        ready = manifest.folder / f"ready-{self.maker[:16]}-{self.digest.hex()[:16]}"
+        assert self.name is not None
+        # by the name of the job, which may be published: of the source's digest nothing stands in a path, a log or an error
+        ready = manifest.folder / f"ready-{self.maker[:16]}-{self.name[:16]}"
         _make_alone(ready)
         done = {one.place: one for one in _complete(ready)}
         todo = [place for place, piece in enumerate(self._pieces) if piece.name not in manifest.parts and place not in done]
@@ -164,10 +170,6 @@ def _taken(path: Path, data: Path, piece: Piece) -> Part:
     return Part(piece.name, piece.stop - piece.start, size)
 
 
-def _is_classic(spark: Any) -> bool:
-    return not type(spark).__module__.startswith("pyspark.sql.connect")
-
-
 @contextmanager
 def translated() -> Iterator[None]:
     """Raise the error of ours that ended a task, without the traceback that Spark puts around it."""
@@ -183,8 +185,8 @@ def translated() -> Iterator[None]:
         raise
 
 
-def check_places(source: Source, target: Place) -> None:
-    """Refuse what executors cannot read, or not in pieces, and where they cannot write."""
+def check_places(source: Source, target: Place, key: object) -> None:
+    """Refuse what executors cannot read, or not in pieces, where they cannot write, and a target that holds what they need."""
     if target.filesystem is not None:
         raise ArgumentError("target is an address; give a path at which every executor finds it, of a file system they share")
     for file in source.files:
@@ -194,3 +196,4 @@ def check_places(source: Source, target: Place) -> None:
             )
         if file.place.filesystem is not None:
             raise ArgumentError("source is an address; give a path at which every executor finds it, of a file system they share")
+    check_keeps(target, {"key": key} if source.is_folder else {"key": key, "source": source.files[0].place.path})

@@ -21,7 +21,7 @@ from dpfast.randomness import Stream
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Noise", "check_frame", "check_session", "noise_of", "spark_schema"]
+__all__ = ["Noise", "check_frame", "check_session", "is_remote", "noise_of", "spark_schema"]
 
 OLDEST: Final = (3, 5)
 ENCRYPTION: Final = "spark.io.encryption.enabled"
@@ -60,7 +60,8 @@ def noise_of(spark: Any, key: object, context: object) -> Noise:
         raise ArgumentError("context is empty; it names the release or, with ids=, the population")
     if isinstance(key, bytes | bytearray | memoryview):
         raw = resolve_key(bytes(key))
-        if _is_remote(spark) or _setting(spark, ENCRYPTION).lower() != "true":
+        # Asked of the context: a session that is got again takes settings that come too late to have an effect.
+        if is_remote(spark) or str(spark.sparkContext.getConf().get(ENCRYPTION, "")).lower() != "true":
             raise ArgumentError(
                 "key is given as bytes, which Spark would store and send in clear text; give the path of a key file or "
                 f"'env:NAME', which are looked up on the executors, or set {ENCRYPTION} when the session is made"
@@ -81,7 +82,7 @@ def noise_of(spark: Any, key: object, context: object) -> Noise:
 def _check_variable(spark: Any, name: str) -> None:
     if not name:
         raise ArgumentError("key is 'env:' without the name of a variable")
-    for prefix in ("spark.executorEnv.", "spark.yarn.appMasterEnv."):
+    for prefix in ("spark.executorEnv.", "spark.yarn.appMasterEnv.", "spark.kubernetes.driverEnv."):
         if _setting(spark, prefix + name):
             raise ArgumentError(
                 f"the setting {prefix}{name} holds the key, and Spark writes its settings to the event log and shows them; "
@@ -91,10 +92,11 @@ def _check_variable(spark: Any, name: str) -> None:
 
 def _is_key(text: str) -> bool:
     """Whether a text is 32 bytes in hexadecimal or base64, and so a key more likely than a path."""
+    text = text.strip()  # files of keys end in a line end
     if len(text) == 2 * KEY_BYTES:
         return all(character in "0123456789abcdefABCDEF" for character in text)
     try:
-        return len(base64.b64decode(text, validate=True)) == KEY_BYTES
+        return len(base64.b64decode(text, altchars=b"-_" if set(text) & set("-_") else None, validate=True)) == KEY_BYTES
     except (binascii.Error, ValueError):
         return False
 
@@ -103,7 +105,8 @@ def _setting(spark: Any, name: str) -> str:
     return str(spark.conf.get(name, "") or "")
 
 
-def _is_remote(spark: Any) -> bool:
+def is_remote(spark: Any) -> bool:
+    """Whether a session is that of a client of Spark Connect."""
     return type(spark).__module__.startswith("pyspark.sql.connect")
 
 
@@ -115,7 +118,7 @@ def check_session(spark: Any) -> None:
 
 
 def check_frame(df: Any) -> None:
-    """Refuse what is no DataFrame of Spark, a stream, and a Spark that is missing or too old."""
+    """Refuse what is no DataFrame of Spark, and a Spark that is missing or too old."""
     _check_version()
     if not (is_spark(df) and hasattr(df, "mapInArrow")):
         raise ArgumentTypeError(f"df must be a DataFrame of Spark, not {type(df).__name__}; Policy.sanitise takes other tables")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from dpfast._schema import plain_type
 from dpfast.errors import MissingPackageError
 from dpfast.etl._spark_session import Noise
-from dpfast.etl.parquet import FilePlan
+from dpfast.etl.plan import FilePlan
 from dpfast.policy import Policy
 from dpfast.randomness import STREAM_VERSION
 

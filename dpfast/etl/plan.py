@@ -158,8 +158,13 @@ class FilePlan:
         for group in self.policy.groups:
             by = None if group.by is None else self._typed(batch, group.by)
             answers |= group.sanitise(lambda name: self._read(batch, name), rng=stream, ids=ids, threads=threads, by=by)
-        columns = [as_type(answers.get(name, batch.column(name)), self.stored.field(name).type) for name in self.stored.names]
-        return pa.RecordBatch.from_arrays(columns, schema=self.stored)
+        # Public dictionaries are written out by the target, a group at a time: a whole batch of long texts would not be small.
+        columns = [
+            as_type(answers[field.name], field.type) if field.name in answers else batch.column(field.name)
+            for field in self.stored
+        ]
+        fields = [field.with_type(column.type) for field, column in zip(self.stored, columns, strict=True)]
+        return pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
 
     def empty(self) -> pa.RecordBatch:
         """What `sanitise` gives for no rows at all."""

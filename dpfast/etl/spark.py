@@ -184,7 +184,7 @@ def sanitise_files(
     noise = noise_of(spark, key, context)
     where = locate(target, "target")
     origin = open_source(source)
-    check_places(origin, where)
+    check_places(origin, where, noise.key)
     plan = FilePlan.of(policy, origin.schema, ids)
     job = ClusterJob(spark, origin, Recipe(policy, noise, plan.ids or None, policy.digest), plan)
     pay = table_payment(policy, None)

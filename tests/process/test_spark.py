@@ -27,8 +27,11 @@ from dpfast import (
     Stream,
     sanitise_file,
 )
+from dpfast._sources.source import combined_digest
 from dpfast.etl import _spark_files
 from dpfast.etl import spark as on_spark
+from dpfast.etl._spark_session import ENCRYPTION, noise_of
+from dpfast.etl.sources import open_source
 
 # pyspark says that it does not know the newest pandas well, and leaves sockets to the collector
 pytestmark = [
@@ -149,6 +152,18 @@ def test_what_is_wrong_is_said_before_any_job(spark: Any, key_file: Path, tmp_pa
     assert os.listdir(tmp_path) == ["t.parquet"]
 
 
+def test_a_session_got_again_does_not_encipher_what_its_context_does_not(spark: Any) -> None:
+    from pyspark.sql import SparkSession
+
+    late = SparkSession.builder.config(ENCRYPTION, "true").getOrCreate()
+    try:
+        assert late.conf.get(ENCRYPTION, "") == "true"
+        with pytest.raises(ArgumentError, match="clear text"):
+            noise_of(late, KEY, "c")
+    finally:
+        late._jsparkSession.sessionState().conf().unsetConf(ENCRYPTION)
+
+
 def test_a_task_that_failed_gives_the_same_rows_again(spark: Any, key_file: Path, tmp_path: Path) -> None:
     from pyspark import TaskContext
 
@@ -187,6 +202,11 @@ def test_estimates_are_those_of_one_machine(spark: Any) -> None:
         for one, other in zip(want.values(), found.values(), strict=True) if "by" in options else [(want, found)]:
             np.testing.assert_allclose(one.frequency, other.frequency, rtol=1e-9)
             np.testing.assert_allclose(one.interval, other.interval, rtol=1e-9)
+    # cents: their squares are beyond 64 bits
+    cents = pa.table({"stops": pa.array([0, 1, 1], pa.int16()), "w": pa.array([5, 6, 4_000_000_000], pa.int64())})
+    exact = rules.estimate(cents, "stops", weights="w")
+    found = on_spark.estimate(spark.createDataFrame(cents), rules, "stops", weights="w")
+    np.testing.assert_allclose(found.interval, exact.interval, rtol=1e-9)
     negative = spark.createDataFrame(pa.table({"stops": pa.array([1, 1], pa.int16()), "w": [1.5, -0.5]}))
     with pytest.raises(ArgumentError, match="weights"):
         on_spark.estimate(negative, rules, "stops", weights="w")
@@ -260,10 +280,14 @@ def test_a_stopped_job_goes_on_with_its_parts(
 ) -> None:
     source, rules = written(tmp_path), policy()
     arguments: dict[str, Any] = {"key": key_file, "context": "members"}
-    with monkeypatch.context() as patch:
-        patch.setattr(_spark_files, "_taken", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
-        with pytest.raises(KeyboardInterrupt):
-            on_spark.sanitise_files(spark, source, tmp_path / "out", rules, **arguments)
+
+    def stopped(target: Path) -> None:
+        with monkeypatch.context() as patch:
+            patch.setattr(_spark_files, "_taken", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+            with pytest.raises(KeyboardInterrupt):
+                on_spark.sanitise_files(spark, source, target, rules, **arguments)
+
+    stopped(tmp_path / "out")
     assert sorted(os.listdir(tmp_path)) == [".out.dpfast-partial", "source"]
     tasks: list[str] = []
     run = _spark_files.ClusterJob._run
@@ -272,22 +296,29 @@ def test_a_stopped_job_goes_on_with_its_parts(
     )
     on_spark.sanitise_files(spark, source, tmp_path / "out", rules, **arguments)
     assert tasks == ["DigestFiles", "NameJob"]
+    tasks.clear()
+    stopped(tmp_path / "anew")
+    [ready] = (tmp_path / ".anew.dpfast-partial").glob("ready-*")
+    assert combined_digest((file.name, file.digest()) for file in open_source(source).files).hex()[:16] not in ready.name
+    on_spark.sanitise_files(spark, source, tmp_path / "anew", rules, **arguments, resume=False)
+    assert tasks[-3:] == ["DigestFiles", "NameJob", "WriteParts"]
     sanitise_file(source, tmp_path / "local", rules, **arguments, progress=False)
     assert without_certificates(files(tmp_path / "out")) == without_certificates(files(tmp_path / "local"))
 
 
+@pytest.mark.parametrize("when", ["before its digest", "after it"])
 def test_a_source_that_changes_meanwhile_is_refused(
-    spark: Any, key_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spark: Any, key_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str
 ) -> None:
     source = written(tmp_path)
-    digests = _spark_files.ClusterJob._digests
+    run = _spark_files.ClusterJob._run
 
-    def and_then_it_changes(job: Any) -> Any:
-        known = digests(job)
-        pq.write_table(table(11), source / "town=Bonn" / "two.parquet")
-        return known
+    def and_it_changes(job: Any, task: Any, *n: int) -> Any:
+        if type(task).__name__ == ("DigestFiles" if when == "before its digest" else "WriteParts"):
+            pq.write_table(table(11), source / "town=Bonn" / "two.parquet")
+        return run(job, task, *n)
 
-    monkeypatch.setattr(_spark_files.ClusterJob, "_digests", and_then_it_changes)
+    monkeypatch.setattr(_spark_files.ClusterJob, "_run", and_it_changes)
     with pytest.raises(FileError, match="changed"):
         on_spark.sanitise_files(spark, source, tmp_path / "out", policy(), key=key_file, context="c")
     assert not (tmp_path / "out").exists()

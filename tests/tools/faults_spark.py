@@ -12,8 +12,8 @@ MUTANTS = [
     Mutant(
         "the bytes of a key travel in clear",
         "dpfast/etl/_spark_session.py",
-        'if _is_remote(spark) or _setting(spark, ENCRYPTION).lower() != "true":',
-        "if _is_remote(spark):",
+        'if is_remote(spark) or str(spark.sparkContext.getConf().get(ENCRYPTION, "")).lower() != "true":',
+        'if is_remote(spark) or _setting(spark, ENCRYPTION).lower() != "true":',
         f"{ARGUMENTS}::test_a_key_travels_as_bytes_only_where_spark_enciphers",
     ),
     Mutant(

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from memory import PEAK
 
 from dpfast import Policy, RandomisedResponse, Stream, _parquet, sanitise_file
 from dpfast._parquet import ParquetSource
@@ -21,16 +22,14 @@ from dpfast.etl.parquet import row_bytes
 POLICY = Policy({"town": RandomisedResponse(["Bray", "Cork"], epsilon=1.0)}, unlisted="public")
 
 # Peak of memory in use by the job above that of the interpreter with all libraries loaded, in MiB.
-PEAK = """
-import resource, sys
+JOB = """
 import pyarrow.parquet
 from dpfast import Policy, RandomisedResponse, Stream, sanitise_file
 policy = Policy({"town": RandomisedResponse(["Bray", "Cork"], epsilon=1.0)}, unlisted="public")
 sanitise_file("small.parquet", "out.parquet", policy, rng=Stream.insecure(1), progress=False)
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = peak()
 sanitise_file("wide.parquet", "out.parquet", policy, rng=Stream.insecure(1), progress=False, overwrite=True)
-unit = 1 << 20 if sys.platform == "darwin" else 1 << 10
-print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // unit)
+print(peak() - before)
 """
 
 
@@ -61,7 +60,7 @@ def test_memory_does_not_grow_with_the_length_of_public_text(tmp_path: Path, sha
     pq.write_table(table, tmp_path / "wide.parquet", row_group_size=rows, compression="none", **options)
     pq.write_table(table.slice(0, 3), tmp_path / "small.parquet")
     del table, column
-    done = subprocess.run([sys.executable, "-c", PEAK], cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-c", PEAK + JOB], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.stderr == ""
     assert int(done.stdout) < 280  # reading it whole takes 600 and more
     footer = pq.read_metadata(tmp_path / "out.parquet")

@@ -32,6 +32,17 @@ def test_every_form_of_a_key_is_the_same_key(tmp_path: Path, key: bytes, monkeyp
     assert Stream(key=path, context="a").fingerprint == Stream(key=key, context="a").fingerprint
 
 
+def test_bytes_are_a_raw_key_unless_they_are_text(tmp_path: Path) -> None:
+    """Random bytes are all printable as Latin-1 once in some twenty thousand times: that makes no password of them."""
+    raw = bytes(range(0xC0, 0xE0))
+    assert raw.decode("latin-1").isprintable()
+    assert resolve_key(key_file(tmp_path, raw)) == raw
+    for text in ("p" * 32, "p" * 31 + "\n", "pä" * 10 + "pp", "p€" * 8):
+        assert len(text.encode()) == 32
+        with pytest.raises(ArgumentError, match="32 bytes in base64"):
+            resolve_key(key_file(tmp_path, text.encode()))
+
+
 @pytest.mark.parametrize("mode", [0o644, 0o640, 0o604, 0o660, 0o601, 0o700 | 0o020, 0o777])
 def test_a_key_file_that_others_may_touch_is_refused(tmp_path: Path, key: bytes, mode: int) -> None:
     path = key_file(tmp_path, key, mode)

@@ -53,6 +53,7 @@ class Session:
 
     def __init__(self, **settings: str) -> None:
         self.conf = SimpleNamespace(get=lambda name, default: settings.get(name.replace(".", "_"), default))
+        self.sparkContext = SimpleNamespace(getConf=lambda: self.conf)
 
     def range(self, *_: int) -> None:
         raise AssertionError("a job was started")
@@ -93,6 +94,9 @@ def test_without_key_or_ids_the_reason_is_told() -> None:
         ({"key": bytes(32)}, ArgumentError, "clear text"),
         ({"key": bytes(32).hex()}, ArgumentError, "the text of a key"),
         ({"key": base64.b64encode(bytes(range(32))).decode()}, ArgumentError, "the text of a key"),
+        ({"key": base64.b64encode(bytes(range(32))).decode() + "\n"}, ArgumentError, "the text of a key"),
+        ({"key": base64.urlsafe_b64encode(bytes(range(224, 256))).decode()}, ArgumentError, "the text of a key"),
+        ({"key": " " + bytes(range(32)).hex() + "\r\n"}, ArgumentError, "the text of a key"),
         ({"context": None}, ArgumentTypeError, "context="),
         ({"context": ""}, ArgumentError, "empty"),
         ({"ids": "smoker"}, PolicyError, "sanitised"),
@@ -135,12 +139,17 @@ def test_a_key_travels_as_bytes_only_where_spark_enciphers() -> None:
     for session in (Session(), Session(spark_io_encryption_enabled="false"), RemoteSession(**enciphered)):
         with pytest.raises(ArgumentError, match="clear text"):
             noise_of(session, key, "c")
+    # what a session that was there before is told of late is not what its executors do
+    late = Session(**enciphered)
+    late.sparkContext = Session().sparkContext
+    with pytest.raises(ArgumentError, match="clear text"):
+        noise_of(late, key, "c")
     for form in (key.hex(), repr(key), "members"):
         assert form not in repr(Noise(key, "members"))
 
 
 def test_a_key_among_the_settings_is_refused() -> None:
-    for prefix in ("spark_executorEnv_", "spark_yarn_appMasterEnv_"):
+    for prefix in ("spark_executorEnv_", "spark_yarn_appMasterEnv_", "spark_kubernetes_driverEnv_"):
         with pytest.raises(ArgumentError, match="event log"):
             noise_of(Session(**{f"{prefix}SECRET": "x"}), "env:SECRET", "c")
         assert noise_of(Session(**{f"{prefix}OTHER": "x"}), "env:SECRET", "c").key == "env:SECRET"
@@ -271,6 +280,22 @@ def test_only_files_that_all_executors_find_are_taken(tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match="target is an address"):
         on_spark.sanitise_files(Session(), tmp_path / "t.parquet", "memory://out", POLICY, **ARGUMENTS)  # type: ignore[arg-type]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["t.csv", "t.parquet"]
+
+
+@pytest.mark.parametrize("held", ["key", "source"])
+def test_a_target_that_holds_what_the_job_needs_is_refused(tmp_path: Path, held: str) -> None:
+    """It would be replaced, and so lost."""
+    target = tmp_path / "out"
+    (target / "inner").mkdir(parents=True)
+    (target / "_dpfast.json").write_text("{}")
+    places = {"key": tmp_path / "key", "source": tmp_path / "t.parquet"}
+    places[held] = target / "inner" / "t.parquet"
+    places["key"].write_bytes(bytes(32))
+    pq.write_table(pa.table({"smoker": ["no"], "id": [1]}), places["source"])
+    arguments = {**ARGUMENTS, "key": places["key"], "overwrite": True}
+    with pytest.raises(FileError, match=f"holds, the {held}"):
+        on_spark.sanitise_files(Session(), places["source"], target, POLICY, **arguments)  # type: ignore[arg-type]
+    assert places[held].exists()
 
 
 def test_only_complete_attempts_are_found() -> None:

@@ -257,7 +257,11 @@ def errors(table: Any, *, dataset: str | None = None, error: str = "error_median
         figures = [row[error] or math.nan for row in own]  # 0 would be a line down to the frame
         is_private = all(row.get("private") is not False for row in own)
         marker = MARKERS[place // len(COLOURS) % len(MARKERS)]
-        style = {"linestyle": "-" if is_private else "--", "marker": marker, "markersize": 3 if marker == "o" else 5}
+        style: dict[str, Any] = {
+            "linestyle": "-" if is_private else "--",
+            "marker": marker,
+            "markersize": 3 if marker == "o" else 5,
+        }
         axes.plot([row["epsilon"] for row in own], figures, color=colour, **style)
     axes.set(xscale="log", yscale="log", xlabel="epsilon", ylabel=error.replace("_", " "))
     axes.set_title(printable(wanted), fontsize="medium", loc="left", parse_math=False)

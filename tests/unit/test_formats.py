@@ -383,11 +383,11 @@ print(peak() - before)
 
 def test_memory_does_not_grow_with_a_file_of_text(tmp_path: Path) -> None:
     lines = b"Bray," + b"x" * 95 + b"\n"
-    for name, count in (("small", 10), ("long", 1_200_000)):  # 120 MB
+    for name, count in (("small", 10), ("long", 2_400_000)):  # 240 MB
         with gzip.open(tmp_path / f"{name}.csv.gz", "wb", compresslevel=1) as file:
             file.write(b"town,text\n")
             for _ in range(max(1, count // 100_000)):
                 file.write(lines * min(count, 100_000))
     done = subprocess.run([sys.executable, "-c", PEAK + JOB, "csv.gz"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.stderr == ""
-    assert int(done.stdout) < 170  # reading it whole takes 250 and more
+    assert int(done.stdout) < 230  # reading it whole takes 400 and more

@@ -85,11 +85,10 @@ def how_answered(group: Group, plan: ColumnPlan) -> str:
     kind = rule.certificate()["kind"]
     if kind == "randomised_response":
         others = plan.size - 1
-        return (
-            f"Randomised response: the true value with the chance shown, else one of the {others} others, all alike.{together}"
-            if others
-            else "There is one value only."
-        )
+        if not others:
+            return "There is one value only."
+        rest = "the other one" if others == 1 else f"one of the {others} others, all alike"
+        return f"Randomised response: the true value with the chance shown, else {rest}.{together}"
     return {
         "exponential": "Exponential mechanism: values near the true one are given more often than those far away.",
         "optimal": "Optimal response: the chances that lose least on average or at worst, found by a linear program.",

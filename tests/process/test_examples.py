@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import importlib.util
 import json
 import runpy
 import subprocess
@@ -20,7 +19,6 @@ import pytest
 import dpfast
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-HAS_FASTAPI = importlib.util.find_spec("fastapi") is not None
 
 
 def run(name: str, *arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -162,9 +160,8 @@ async def call(app: Any, method: str, path: str, body: bytes = b"") -> tuple[int
     return sent[0]["status"], json.loads(b"".join(message.get("body", b"") for message in sent[1:]))
 
 
-@pytest.mark.parametrize("name", ["fastapi"] if HAS_FASTAPI else [])
 def test_the_application_serves_what_the_function_says(
-    name: str, service: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    service: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DPFAST_LEDGER", str(tmp_path / "service.ledger"))
     app = service["create_app"]()

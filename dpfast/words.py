@@ -29,6 +29,14 @@ TILE_IDS: Final = 1 << 14  # blocks of identifiers, several of each
 PART_SHIFT: Final = 50  # numbers of draws are below 2^50, and the plane of part p of a draw is p 2^50 above its number
 DRAW_PARTS: Final = 1 << 14
 TILE_BITS: Final = 1 << 22  # bits of draws, which are only counted
+SHORT_BYTES: Final = 1 << 12  # up to which a message in one call is quicker than a cipher to be asked again
+
+
+@cache
+def _whole_message() -> Any:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+    return AESGCM
 
 
 @cache
@@ -53,7 +61,7 @@ class _Keystream:
 
     A segment is the counter part of one AES-GCM message of zeros, whose counter starts at 2: the nonce is plane and segment.
     OpenSSL produces that twice as fast as CTR where the processor has vector AES, and can only start at the front; CTR gives
-    the same bytes from any block on. No tag is ever computed.
+    the same bytes from any block on. No tag is used.
     """
 
     __slots__ = ("_block", "_cipher", "_left", "_plane", "_subkey")
@@ -64,8 +72,13 @@ class _Keystream:
         self._block = block  # the first block that no message covers yet
         self._left = 0  # bytes that the message at hand still covers
 
-    def fill(self, out: NDArray[np.uint8], size: int) -> None:
-        """Write the next `size` bytes to `out`, which has room for a block more."""
+    def fill(self, out: NDArray[np.uint8], size: int, *, last: bool = False) -> None:
+        """Write the next `size` bytes to `out`, which has room for a block more; with `last`, nobody will ask for more."""
+        segment, place = divmod(self._block, SEGMENT_BLOCKS)
+        if last and not self._left and place == 0 and size <= SHORT_BYTES:
+            message = _whole_message()(self._subkey).encrypt(self._nonce(segment), _ZEROS[:size], None)
+            out[:size] = np.frombuffer(message, np.uint8, size)  # without the tag behind it
+            return
         zeros, target, at = memoryview(_ZEROS), out.data, 0
         while at < size:
             if not self._left:
@@ -77,14 +90,16 @@ class _Keystream:
 
     def _begin(self) -> None:
         segment, place = divmod(self._block, SEGMENT_BLOCKS)
-        modes = _ciphers()[2]
-        nonce = self._plane + segment.to_bytes(4, "big")
+        modes, nonce = _ciphers()[2], self._nonce(segment)
         if place == 0 and core.has_vector_aes():
             self._cipher = _encryptor(self._subkey, modes.GCM(nonce))
         else:
             self._cipher = _encryptor(self._subkey, modes.CTR(nonce + (2 + place).to_bytes(4, "big")))
         self._block += SEGMENT_BLOCKS - place
         self._left = (SEGMENT_BLOCKS - place) * BLOCK_BYTES
+
+    def _nonce(self, segment: int) -> bytes:
+        return self._plane + segment.to_bytes(4, "big")
 
 
 class RowCells:
@@ -125,7 +140,7 @@ class RowReader:
         size = self._skip + n_rows * self._width
         if self._buffer.size < size + BLOCK_BYTES:
             self._buffer = np.empty(size + BLOCK_BYTES, np.uint8)
-        self._keystream.fill(self._buffer, size)
+        self._keystream.fill(self._buffer, size, last=not self._left)
         taken = self._buffer[self._skip : size]
         self._skip = 0  # the keystream goes on in the middle of a block by itself
         return taken
@@ -245,7 +260,7 @@ class DrawWords:
         """The words of the indices first .. first + n - 1."""
         block, skip = divmod(8 * first, BLOCK_BYTES)
         buffer = np.empty(skip + 8 * n + BLOCK_BYTES, np.uint8)
-        _Keystream(self._subkey, block, self._number).fill(buffer, skip + 8 * n)
+        _Keystream(self._subkey, block, self._number).fill(buffer, skip + 8 * n, last=True)
         return buffer[skip : skip + 8 * n].view("<u8")
 
     def more(self, index: int, part: int) -> tuple[int, int]:

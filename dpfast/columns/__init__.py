@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from dpfast.columns.array import adapt_array
 from dpfast.columns.base import ColumnAdapter, Piece, check_arrow_type, output_arrow_type
 from dpfast.errors import ArgumentTypeError
 
@@ -36,8 +37,6 @@ def adapt(domain: Domain, column: Any, name: Any) -> ColumnAdapter:
             from dpfast.columns.bins import adapt_binned_array
 
             return adapt_binned_array(domain, column, name)
-        from dpfast.columns.array import adapt_array
-
         return adapt_array(domain, column, name)
     if _is_a(column, "pyarrow", "Array", "ChunkedArray"):
         from dpfast.columns.arrow import ArrowColumn

@@ -13,6 +13,7 @@ import pytest
 
 from dpfast import ArgumentError, ArgumentTypeError, Stream, baselines, duff
 from dpfast.baselines.comparison import DEFAULT_MECHANISMS
+from dpfast.baselines.data_sets import REAL
 from dpfast.cli import main
 
 SMALL = {name: pair for name, pair in baselines.datasets(101).items() if name in ("normal", "ages")}
@@ -118,7 +119,16 @@ def test_data_sets_are_the_same_everywhere() -> None:
     assert [round(value, 6) for value in first["uniform"][0][:3].tolist()] == UNIFORM
     assert not np.array_equal(first["normal"][0], baselines.datasets(50, seed=1)["normal"][0])
     assert np.unique(baselines.datasets(1000)["ages"][0]).size < 111
-    assert {"normal", "uniform", "lognormal", "laplace", "ages", "bimodal", "equal", "flights"} == set(first)
+    made = {"normal", "uniform", "lognormal", "laplace", "ages", "bimodal", "equal"}
+    assert made <= set(first) <= made | set(REAL)
+
+
+@pytest.mark.parametrize(("name", "rows", "median"), [("flights", 328_521, -2), ("voters", 944, 44), ("visits", 20_190, 1)])
+def test_real_data_are_read_whole(name: str, rows: int, median: int) -> None:
+    if name not in baselines.datasets(1):
+        pytest.skip(f"{REAL[name].package} is not installed")
+    values, _ = baselines.datasets(400_000)[name]
+    assert (values.size, np.sort(values)[(rows - 1) // 2]) == (rows, median)
 
 
 def test_the_command_prints_writes_and_draws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:

@@ -7,6 +7,7 @@ from faults import Mutant
 __all__ = ["MUTANTS"]
 
 EXACT = "tests/exact/test_baselines_exact.py"
+LAW = "tests/exact/test_error_law.py"
 CALIBRATIONS = "tests/exact/test_baselines_calibration.py"
 
 MUTANTS = [
@@ -46,10 +47,17 @@ MUTANTS = [
         f"{EXACT}::test_proposals_pass_with_chance_delta_where_they_are_exceeded",
     ),
     Mutant(
-        "errors of one side only",
+        "errors from the left only between two nearest points",
         "dpfast/duff/utility.py",
-        "((lower - high, upper - high), (low - upper, low - lower))",
-        "((lower - high, upper - high),)",
-        "tests/exact/test_error_law.py",
+        "np.where(has_right, left + (right - left) // 2, upper)",
+        "upper",
+        f"{LAW}::test_laws_of_any_levels_are_sums_over_their_points",
+    ),
+    Mutant(
+        "bounds of theory without what integers add",
+        "dpfast/duff/utility.py",
+        "return min(_exp(power) + self._excess() * size / self._normaliser(), 1.0)",
+        "return min(_exp(power), 1.0)",
+        f"{LAW}::test_bounds_hold_where_the_table_stands_still",
     ),
 ]

@@ -26,7 +26,7 @@ EXAMPLE = """examples:
 Without FILE on synthetic data that hold no secret. With one, on a column of it: what is then printed or written says how the data
 lie about their median; it is private, and for the operator. Mechanisms: duff, piecewise_laplace, laplace, smooth_cauchy,
 smooth_student_t, smooth_polyplace, smooth_laplace, smooth_laplace_lognormal, propose_test_release; /exact behind a name takes the
-sharpest constants, /oracle (not private) those that suit the data best."""
+sharpest constants, /oracle those that suit the data best (known to be private for Cauchy, Student's and Laplace noise only)."""
 
 EPSILONS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 ENDINGS = (".svg", ".pdf", ".png")

@@ -20,6 +20,7 @@ from dpfast import ArgumentError
 from dpfast._rounding import exp_bounds, float_above
 from dpfast.baselines import _recipes as recipes
 from dpfast.baselines import smooth_sensitivity
+from dpfast.baselines._oracle import ONE_SHAPE, tuned
 from dpfast.baselines._release import Terms
 from dpfast.baselines._swap import largest_pair
 from dpfast.baselines.additive import laplace_recipe
@@ -276,6 +277,21 @@ def test_forgetting_that_there_may_be_no_rows_is_seen() -> None:
         return discounted(steps if n else steps[:0])
 
     assert worst_excess(with_scale(without), Terms(EPSILON, Fraction(0), False), "median", "add_remove") > 0.01
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_the_least_scale_of_a_law_of_one_shape_is_private(relation: str) -> None:
+    recipe_of = {"smooth_cauchy": PURE["cauchy"], "smooth_student_t": PURE["student"], "smooth_laplace": APPROXIMATE["laplace"]}
+    sets = list(data_sets(6, 2))
+    assert set(recipe_of) == set(ONE_SHAPE)
+    for name, recipe in recipe_of.items():
+        terms = Terms(Fraction(2), DELTA if name == "smooth_laplace" else Fraction(0), True)
+        plans = {counts: tuned(name, recipe, problem(counts, "median", relation), terms) for counts in sets}
+        laws = {counts: answers(plan) for counts, plan in plans.items()}
+        worst = max(excess(laws[a], laws[b], 2.0) for a, b in pairs(sets, relation))
+        assert worst <= float(terms.delta) + 1e-13
+        less = {counts: answers(plan._replace(scale=plan.scale / 4)) for counts, plan in plans.items()}
+        assert max(excess(less[a], less[b], 2.0) for a, b in pairs(sets, relation)) > float(terms.delta)
 
 
 @pytest.mark.parametrize("relation", RELATIONS)

@@ -1,9 +1,10 @@
 """The smoothness that suits a data set best, for comparisons: chosen by looking at the data.
 
-Where the law of the noise has one shape for all beta, the least scale of a public list of beta is private all the same. Let s and
-s' be those of neighbours, s <= s', and beta the choice that gave s, with alpha its constant. Then s' <= SS'_beta / alpha, which is
-at most e^beta s, and the statistic moves by at most SS_beta = alpha s: such pairs of laws this alpha was calibrated for. Where the
-shape depends on beta, as of PolyPlace noise and log-normal scales, neighbours may draw from different shapes and nothing is proved.
+Where the law of the noise has one shape for all beta, the least scale of a public list of beta is private all the same. Let s
+and s' be those of neighbours, s <= s', and beta the choice that gave s, with alpha its constant. Then s' <= SS'_beta / alpha,
+which is at most e^beta s, and the statistic moves by at most SS_beta = alpha s: for such pairs of laws alpha was calibrated.
+Where the shape depends on beta, as of PolyPlace noise and log-normal scales, neighbours may draw from different shapes and
+nothing is proved.
 """
 
 from __future__ import annotations

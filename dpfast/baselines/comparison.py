@@ -171,8 +171,11 @@ def compare(
     for epsilon in epsilons:
         if not check_epsilon(epsilon):
             raise ArgumentError("each epsilon must be above 0")
+    if isinstance(mechanisms, str):
+        raise ArgumentTypeError("mechanisms must be a list of names and callables, not one name")
     contenders = [_contender(one) for one in (DEFAULT_MECHANISMS if mechanisms is None else mechanisms)]
-    terms_of(1.0, delta, "paper", most_delta=MOST_DELTA)
+    for contender in contenders:
+        terms_of(1.0, delta, "paper", most_delta=contender.most_delta)
     stream = stream_of(rng)
     problems = {name: problem_of(values, bounds, None, "median", neighbours) for name, (values, bounds) in datasets.items()}
     if any(not problem.indices.size for problem in problems.values()):
@@ -255,10 +258,11 @@ def _errors(problem: Problem, places: NDArray[np.float64]) -> dict[str, Any]:
     below = np.searchsorted(indices, there, side="left")
     upto = np.searchsorted(indices, there, side="right")
     ranks = np.maximum(0, np.maximum(below - rank, rank - upto))
+    largest = max(float(errors.max()), 1.0)  # squares of a callable's answers may be no doubles
     return found | {
         "error_mean": float(errors.mean()),
         "error_median": float(np.median(errors)),
-        "error_rmse": float(np.sqrt(np.mean(errors**2))),
+        "error_rmse": largest * float(np.sqrt(np.mean((errors / largest) ** 2))),
         "error_q95": float(np.quantile(errors, 0.95)),
         "rank_error": float(ranks.mean()),
     }

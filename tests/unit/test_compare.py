@@ -77,6 +77,19 @@ def test_what_is_not_private_at_an_epsilon_has_no_result() -> None:
     assert row["error_mean"] is None
 
 
+def test_a_delta_is_asked_for_by_those_that_need_it() -> None:
+    assert compared(mechanisms=["duff", "laplace"], delta=0.0)["refusals"].to_pylist() == [0] * 8
+    assert compared(mechanisms=["smooth_laplace"], delta=0.75).num_rows == 4
+    with pytest.raises(ArgumentError, match="at most 1/2"):
+        compared(mechanisms=["propose_test_release"], delta=0.75)
+
+
+def test_answers_far_outside_have_finite_errors() -> None:
+    row = compared(mechanisms=[lambda *_, **__: 1e300], epsilons=[1.0], trials=2).to_pylist()[0]
+    assert row["error_rmse"] == row["error_mean"] == row["error_q95"] == 1e300
+    assert row["rank_error"] == 50
+
+
 def test_replaced_rows_and_progress() -> None:
     steps: list[tuple[int, int]] = []
     table = compared(neighbours="replace_one", mechanisms=["duff", "laplace"], progress=lambda *step: steps.append(step))
@@ -90,6 +103,7 @@ def test_replaced_rows_and_progress() -> None:
         ({"mechanisms": ["gauss"]}, ArgumentError, "gauss"),
         ({"mechanisms": ["duff/oracle"]}, ArgumentError, "duff/oracle"),
         ({"mechanisms": [3]}, ArgumentTypeError, "callable"),
+        ({"mechanisms": "duff"}, ArgumentTypeError, "a list of names"),
         ({"epsilons": [0.0]}, ArgumentError, "above 0"),
         ({"epsilons": iter([1.0])}, ArgumentTypeError, "a list of numbers"),
         ({"datasets": {3: ([1], (0, 1))}}, ArgumentTypeError, "pair"),

@@ -150,7 +150,7 @@ class ErrorLaw:
             shrinking = math.expm1(rate - epsilon / 2) * math.expm1(2 * rate - epsilon / 2)
             widest = float(self._far.max(initial=0))
             mean = _exp(2 * log_smooth - log_half) / shrinking + self._excess() * size * widest / normaliser
-            mean = min(mean, widest)
+            mean = min(widest, mean)  # in this order for a grid of one point, whose mean is not a number
         with np.errstate(over="ignore", divide="ignore"):
             radius = np.exp(log_smooth + _log_expm1(rate * np.arange(last + 1)) - _log_expm1(rate))
         return Bounds(

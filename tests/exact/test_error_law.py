@@ -35,6 +35,11 @@ def test_figures_are_sums_over_the_grid_points() -> None:
 def test_levels_without_distance_zero_are_measured_from_the_nearest() -> None:
     law = duff.error_law(duff.Levels([1], [0], [9], step=1), epsilon=1.0)
     assert (law.mean, law.rmse, law.quantile(1.0)) == (0.0, 0.0, 0.0)
+    point = duff.error_law(duff.Levels([0], [3], [3], step=1), epsilon=1.0)
+    assert (point.mean, point.bounds().mean_bound, point.likely_error(0.5)) == (0.0, 0.0, 0.0)
+    nobody = duff.error_law(duff.median_levels([], bounds=(0, 9), neighbours="add_remove"), epsilon=1.0)
+    assert nobody.bounds(0.1).smooth_sensitivity == pytest.approx(9)
+    assert nobody.bounds().normaliser_bound <= nobody.bounds().normaliser
 
 
 def test_laws_of_any_levels_are_sums_over_their_points() -> None:

@@ -226,7 +226,8 @@ def error_law(levels: Levels, *, epsilon: float) -> ErrorLaw:
     Returns
     -------
     ErrorLaw
-        With mean, RMSE, quantiles and probabilities of ``|x - T|``, those of the distance, and the bounds of theory.
+        Of ``|x - T|``: ``mean``, ``rmse``, ``probability_within(error)``, ``quantile(p)``. Of the distance: ``distance``,
+        ``distance_probability``, ``radius()``. Of theory: ``bounds(beta)``, ``error_tail(error, beta)``, ``likely_error(p)``.
 
     Raises
     ------
@@ -235,7 +236,8 @@ def error_law(levels: Levels, *, epsilon: float) -> ErrorLaw:
     Notes
     -----
     T is the nearest of the grid points of least distance. The law is that of the integers that `sample` draws from; sums are
-    exact and figures rounded to nearest. **Cost.** About a microsecond an entry.
+    exact and figures rounded to nearest. Bounds allow for integer weights, which do not vanish. **Cost.** Some microseconds an
+    entry.
 
     References
     ----------

@@ -66,9 +66,6 @@ class Bounds(NamedTuple):
     radius_bound: NDArray[np.float64]
 
 
-_PUBLIC: Final = ("distance", "distance_probability", "mean", "rmse")
-
-
 class ErrorLaw:
     """The law of distance and error of one answer: private data.
 
@@ -82,7 +79,10 @@ class ErrorLaw:
         Of the error ``|x - T|``, in units of the values.
     """
 
-    __slots__ = ("_at_truth", "_epsilon", "_far", "_levels", "_near", "_places", "_total", "_weights", *_PUBLIC)
+    __slots__ = (
+        *("_at_truth", "_epsilon", "_far", "_levels", "_near", "_places", "_total", "_weights"),
+        *("distance", "distance_probability", "mean", "rmse"),
+    )
 
     distance: NDArray[np.int64]
     distance_probability: NDArray[np.float64]

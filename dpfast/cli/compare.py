@@ -26,8 +26,8 @@ EXAMPLE = """examples:
 Without FILE on data that hold no secret: synthetic ones, and public ones where they are installed. With one, on a column of it:
 what is then printed or written says how the data lie about their median; it is private, and for the operator. Mechanisms: duff,
 piecewise_laplace, laplace, smooth_cauchy, smooth_student_t, smooth_polyplace, smooth_laplace, smooth_laplace_lognormal,
-propose_test_release; /exact behind a name takes the sharpest constants, /oracle those that suit the data best (known to be private
-for Cauchy, Student's and Laplace noise only)."""
+propose_test_release; /exact behind a name takes the sharpest constants, /oracle those that suit the data best (known to be
+private for Cauchy, Student's and Laplace noise only)."""
 
 EPSILONS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 ENDINGS = (".svg", ".pdf", ".png")

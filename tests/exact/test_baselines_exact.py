@@ -26,7 +26,8 @@ from dpfast.baselines._swap import largest_pair
 from dpfast.baselines.additive import laplace_recipe
 from dpfast.baselines.noise import LaplaceLognormalNoise, LaplaceNoise, PolyPlaceNoise, StudentNoise, draw_rounded
 from dpfast.baselines.ptr import ptr_recipe
-from dpfast.baselines.sensitivity import local_sensitivities
+from dpfast.baselines.sensitivity import local_sensitivities, problem_of
+from dpfast.duff.weights import WHOLE, Weights
 from dpfast.reference import duff as reference
 
 POINTS = 4
@@ -114,6 +115,25 @@ def test_scales_are_smooth_and_not_below_the_local_sensitivity(statistic: str, r
             moved = abs(problem(counts, statistic, relation).centre() - problem(other, statistic, relation).centre())
             assert scales[counts] >= moved
             assert scales[counts] <= growth * scales[other]
+
+
+@pytest.mark.parametrize("statistic", STATISTICS)
+@pytest.mark.parametrize("n", [1023, 1025, 3000])
+def test_scans_in_pieces_that_stop_early_find_the_largest(n: int, statistic: str) -> None:
+    rng, top = np.random.default_rng(n), 1 << 30
+    half, gap = np.zeros(n // 2, np.int64), np.sort(rng.integers(0, 1 << 20, n - n // 2)) + (1 << 29)
+    for rows in (rng.integers(0, top + 1, n), np.full(n, 7), np.concatenate([half, gap]), rng.choice([0, 5, top], n)):
+        asked = problem_of(rows, (0, top), 1, statistic, "add_remove")
+        for beta in (Fraction(1, 10**7), Fraction(1, 10**4), Fraction(1, 500), Fraction(1, 90), Fraction(1)):
+            weights = Weights(beta, WHOLE).table(n + 1).tolist()
+            weights += weights[-1:] * (n + 2 - len(weights))
+            if statistic == "median":
+                steps = local_sensitivities(asked.indices, bounds=(0, top), last=n + 1).tolist()
+                wanted = Fraction(max(w * step for w, step in zip(weights, steps, strict=True)), 1 << 62)
+            else:
+                wanted = max(Fraction(w, n - k) for k, w in enumerate(weights[:n])) * top / (1 << 62)
+                wanted = min(wanted, Fraction(top, 2))
+            assert asked.smooth(beta) == wanted
 
 
 def test_a_sum_in_place_of_the_largest_is_not_smooth() -> None:

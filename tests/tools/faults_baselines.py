@@ -19,6 +19,13 @@ MUTANTS = [
         f"{EXACT}::test_local_sensitivities_are_those_of_walks_over_data_sets",
     ),
     Mutant(
+        "a scan that stops too early",
+        "dpfast/baselines/sensitivity.py",
+        "            if int(falling[-1]) * top <= best:",
+        "            if int(falling[-1]) * top <= 2 * best:",
+        f"{EXACT}::test_scans_in_pieces_that_stop_early_find_the_largest",
+    ),
+    Mutant(
         "columns split on the wrong side",
         "dpfast/baselines/_swap.py",
         "np.stack([found, columns[:, 1]], axis=1)",

@@ -62,6 +62,33 @@ def test_a_keyed_stream_repeats_and_calls_go_on(name: str) -> None:
         call(name, rng=stream())
 
 
+def test_no_two_laws_read_the_same_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    # the same key, context and column: only the digest keeps the noise of two laws apart
+    seen: list[bytes] = []
+    draws = Stream.draws
+
+    def watched(stream: Stream, column: Any, digest: bytes, n_draws: int) -> Any:
+        seen.append(digest)
+        return draws(stream, column, digest, n_draws)
+
+    monkeypatch.setattr(Stream, "draws", watched)
+    changes: list[dict[str, Any]] = [
+        {},
+        {"epsilon": 2.0},
+        {"calibration": "exact"},
+        {"statistic": "mean"},
+        {"neighbours": "replace_one"},
+        {"bounds": (-10.0, 11.0)},
+        {"step": 0.5},
+    ]
+    for name in NAMES:
+        own = [{"delta": 1e-7}] if name in APPROXIMATE else []
+        own += {"smooth_student_t": [{"degrees": 4}], "propose_test_release": [{"tau": 0.1}, {"tau": 0.2}]}.get(name, [])
+        for change in changes + own:
+            call(name, rng=Stream(key=bytes(32), context="one"), column_name="height", **change)
+    assert len(seen) == len(set(seen)) == len(NAMES) * len(changes) + 6
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_few_rows_none_and_missing_ones(name: str) -> None:
     for rows in ([], [np.nan], [1.0], [1.0, 2.0], [50.0, -np.inf, None]):

@@ -29,19 +29,19 @@ def _additive(problem: Problem, noise: Noise, found: Calibration) -> Additive:
 
 def cauchy_recipe(problem: Problem, terms: Terms, beta: Fraction | None = None) -> Additive:
     """The Cauchy law: Student's with one degree of freedom."""
-    return _additive(problem, StudentNoise(1), constants.cauchy(_capped(terms), exact=terms.exact, beta=beta))
+    return _additive(problem, StudentNoise(1), constants.cauchy(terms.epsilon, exact=terms.exact, beta=beta))
 
 
 def student_recipe(
     problem: Problem, terms: Terms, beta: Fraction | None = None, degrees: int = constants.STUDENT_DEGREES
 ) -> Additive:
     """Student's t."""
-    return _additive(problem, StudentNoise(degrees), constants.student(_capped(terms), degrees, exact=terms.exact, beta=beta))
+    return _additive(problem, StudentNoise(degrees), constants.student(terms.epsilon, degrees, exact=terms.exact, beta=beta))
 
 
 def polyplace_recipe(problem: Problem, terms: Terms, exponent: int = constants.SHARE) -> Additive:
     """beta = epsilon / exponent, and SS_beta / beta the scale."""
-    beta = _capped(terms) / exponent
+    beta = terms.epsilon / exponent
     return Additive(PolyPlaceNoise(exponent), problem.centre(), problem.smooth(beta) / beta, problem.top)
 
 
@@ -53,9 +53,5 @@ def smooth_laplace_recipe(problem: Problem, terms: Terms, beta: Fraction | None 
 
 def laplace_lognormal_recipe(problem: Problem, terms: Terms, t: Fraction | None = None) -> Additive:
     """Laplace times log-normal; t is the smoothness."""
-    found = constants.lognormal(_capped(terms), terms.delta, exact=terms.exact, t=t)
+    found = constants.lognormal(terms.epsilon, terms.delta, exact=terms.exact, t=t)
     return _additive(problem, LaplaceLognormalNoise(found.sigma), found)
-
-
-def _capped(terms: Terms) -> Fraction:
-    return min(terms.epsilon, Fraction(constants.LARGEST))

@@ -31,10 +31,13 @@ __all__ = [
 ]
 
 DIGITS: Final = 60
-LARGEST: Final = 64  # of epsilon: what is asked beyond it gets the noise of this, which is less than any grid shows
+# Of epsilon: what is asked beyond gets the noise of this, which is less than any grid of 2^62 points shows.
+LARGEST: Final = 1000  # where its exponential is needed
+LARGEST_DOUBLE: Final = 1 << 150
 LARGEST_BETA: Final = 10_000
 SHARE: Final = 6  # epsilon / beta
 STUDENT_DEGREES: Final = 3
+MOST_DEGREES: Final = 1 << 20
 GRAIN: Final = 1 << 40
 ROOM: Final = Decimal("1e-40")  # relative: twenty digits more than what sixty lose
 
@@ -61,6 +64,7 @@ def _below(number: Decimal) -> Fraction:
 
 def cauchy(epsilon: Fraction, *, exact: bool, beta: Fraction | None = None) -> Calibration:
     """Of the Cauchy law: alpha = epsilon / 6 (Nissim, Raskhodnikova and Smith), or the hyperbolic distance."""
+    epsilon = min(epsilon, Fraction(LARGEST)) if exact else epsilon
     beta = epsilon / SHARE if beta is None else beta
     return Calibration(beta, cauchy_alpha(epsilon, beta) if exact else epsilon / SHARE)
 
@@ -176,7 +180,7 @@ def lognormal(
     `concentrated` is that epsilon; by default what (epsilon, delta) allows. t is the smoothness, SS_t / s the scale.
     """
     if concentrated is None:
-        rho = zcdp_rho(float(epsilon) * (1 - 2.0**-50), float(delta) * (1 - 2.0**-50), exact=exact)
+        rho = zcdp_rho(float(min(epsilon, Fraction(LARGEST_DOUBLE))) * (1 - 2.0**-50), float(delta) * (1 - 2.0**-50), exact=exact)
         concentrated = Fraction(math.sqrt(2 * rho) * (1 - 2.0**-50))
     if not concentrated:
         return Calibration(concentrated, Fraction(0))

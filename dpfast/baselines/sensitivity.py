@@ -38,12 +38,14 @@ __all__ = ["Problem", "Statistic", "local_sensitivities", "problem_of", "smooth_
 Statistic = Literal["median", "mean"]
 
 NAMES: Final = ("each bound", "each bound", "beta")
+LARGEST_RATE: Final = 10_000.0  # the power is 0 in doubles already
 PIECE: Final = 1 << 16
 FIRST_WEIGHT: Final = 1 << 62
 NEAR: Final = 1 - 2.0**-40  # what doubles may hide behind the largest product
 SWAP_SLACK: Final = Fraction(1, 1 << 29)
 SWAP_OVER: Final = Fraction((1 << 30) + 1, 1 << 30)
 LEAST_SWAP_BETA: Final = Fraction(1, 1 << 20)
+LONGEST: Final = 44  # e^-44 < 2^-63
 
 
 def smooth_sensitivity(values: ArrayLike, *, bounds: Any, beta: float, neighbours: Neighbours, rank: int | None = None) -> float:
@@ -92,20 +94,21 @@ def smooth_sensitivity(values: ArrayLike, *, bounds: Any, beta: float, neighbour
     check_neighbours(neighbours)
     if not isinstance(bounds, (tuple, list, np.ndarray)) or len(bounds) != 2:
         raise ArgumentError("bounds must be a pair (lower, upper)")
+    lower, upper, exact_rate = (exact_number(number, name) for number, name in zip((*bounds, beta), NAMES, strict=True))
     try:
-        low, high, rate = (float(exact_number(number, name)) for number, name in zip((*bounds, beta), NAMES, strict=True))
+        _, _, width, rate = map(float, (lower, upper, upper - lower, exact_rate))
     except OverflowError:
-        raise ArgumentError("bounds and beta must be doubles") from None
-    if not low < high:
+        raise ArgumentError("bounds, upper - lower and beta must be doubles") from None
+    if not lower < upper:
         raise ArgumentError("the lower bound must be below the upper bound")
-    if math.isinf(high - low):
-        raise ArgumentError("upper - lower must be a double")
     if rate < 0:
         raise ArgumentError("beta must not be negative")
+    rate = min(rate, LARGEST_RATE)
     present = numbers_of(values)[0]
     if present.dtype.kind in "mM":
         raise ArgumentError("values must be numbers; give dates as integers in their unit")
-    ordered = np.sort(np.clip(present.astype(np.float64), low, high))
+    ordered, low, high = _clipped(present, lower, upper)
+    ordered.sort()
     n = ordered.size
     if neighbours == "replace_one":
         if rank is None:
@@ -118,7 +121,16 @@ def smooth_sensitivity(values: ArrayLike, *, bounds: Any, beta: float, neighbour
         return float(difference * math.exp(-rate * between))
     if rank is not None:
         raise ArgumentError("rank= is for replace_one: under add_remove the statistic is the median")
-    return _scan(lambda start, stop: median_steps(ordered, low, high, start, stop), n + 1, high - low, rate)
+    return _scan(lambda start, stop: median_steps(ordered, low, high, start, stop), n + 1, width, rate)
+
+
+def _clipped(values: NDArray[Any], lower: Fraction, upper: Fraction) -> tuple[NDArray[Any], Any, Any]:
+    """The values within the bounds, and the bounds: integers where all are and differences fit, so that those are exact."""
+    if values.dtype.kind == "i" and lower.denominator == upper.denominator == 1 and max(-lower, upper, upper - lower) < 1 << 63:
+        return np.clip(values.astype(np.int64), int(lower), int(upper)), int(lower), int(upper)
+    low, high = float(lower), float(upper)
+    numbers = values if values.dtype == object else values.astype(np.float64)
+    return np.clip(numbers, low, high).astype(np.float64), low, high
 
 
 def _scan(steps: Callable[[int, int], NDArray[np.float64]], last: int, width: float, beta: float) -> float:
@@ -239,10 +251,13 @@ class Problem(NamedTuple):
             return Fraction(top)
         rate = float(beta - SWAP_SLACK)
         between, difference = largest_pair(self.indices, 0, top, self.rank, rate)
+        least = Fraction(top, FIRST_WEIGHT)  # a public floor: beta-smooth, and the noise never vanishes
+        if rate * between > LONGEST:
+            return least  # and not a fraction of millions of digits on the way
         context = decimal.Context(prec=40, Emin=decimal.MIN_EMIN, Emax=decimal.MAX_EMAX)
         discount = context.exp(context.multiply(decimal.Decimal(-rate), between))
         found = Fraction(context.multiply(decimal.Decimal(difference), discount)) * SWAP_OVER
-        return max(found, Fraction(top, FIRST_WEIGHT))  # a public floor: beta-smooth, and the noise never vanishes
+        return max(found, least)
 
     def proposal(self, width: Fraction) -> int | None:
         """How many steps away the nearest data set is whose local sensitivity exceeds `width`; None if there is none."""

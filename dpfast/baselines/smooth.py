@@ -19,7 +19,8 @@ from dpfast.baselines._recipes import (
     student_recipe,
 )
 from dpfast.baselines._release import release
-from dpfast.baselines.calibration import STUDENT_DEGREES
+from dpfast.baselines.calibration import MOST_DEGREES, STUDENT_DEGREES
+from dpfast.errors import ArgumentError
 
 if TYPE_CHECKING:
     from dpfast._spending import Charges
@@ -122,7 +123,7 @@ def smooth_student_t(
     calibration : {"paper", "exact"}
         "paper": epsilon = beta (d + 1) + alpha (d + 1) / (2 sqrt d), in equal halves. "exact": a larger alpha for that beta.
     degrees : int
-        Degrees of freedom, d, at least 1; public.
+        Degrees of freedom, d, from 1 to 2**20; public.
     step, column_name, rng, ledger
         As for `laplace`.
 
@@ -154,6 +155,8 @@ def smooth_student_t(
     502
     """
     degrees = integer(degrees, "degrees", minimum=1)
+    if degrees > MOST_DEGREES:
+        raise ArgumentError("degrees must be at most 2**20")
     return release(
         "smooth_student_t",
         partial(student_recipe, degrees=degrees),

@@ -23,10 +23,11 @@ EXAMPLE = """examples:
   dpfast compare --mechanisms duff smooth_cauchy smooth_cauchy/exact --plot figure.svg --table errors.parquet
   dpfast compare flights.parquet --column dep_delay --bounds=-60,600
 
-Without FILE on synthetic data that hold no secret. With one, on a column of it: what is then printed or written says how the data
-lie about their median; it is private, and for the operator. Mechanisms: duff, piecewise_laplace, laplace, smooth_cauchy,
-smooth_student_t, smooth_polyplace, smooth_laplace, smooth_laplace_lognormal, propose_test_release; /exact behind a name takes the
-sharpest constants, /oracle (not private) those that suit the data best."""
+Without FILE on data that hold no secret: synthetic ones, and public ones where they are installed. With one, on a column of it:
+what is then printed or written says how the data lie about their median; it is private, and for the operator. Mechanisms: duff,
+piecewise_laplace, laplace, smooth_cauchy, smooth_student_t, smooth_polyplace, smooth_laplace, smooth_laplace_lognormal,
+propose_test_release; /exact behind a name takes the sharpest constants, /oracle those that suit the data best (known to be
+private for Cauchy, Student's and Laplace noise only)."""
 
 EPSILONS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 ENDINGS = (".svg", ".pdf", ".png")
@@ -35,10 +36,12 @@ ENDINGS = (".svg", ".pdf", ".png")
 def add_verbs(verbs: Any) -> None:
     """Add the verb to the command."""
     verb = verbs.add_parser("compare", help="errors of private medians by Duff and by others", epilog=EXAMPLE)
-    verb.add_argument("file", metavar="FILE", nargs="?", help="a Parquet file (default: synthetic data)")
+    verb.add_argument("file", metavar="FILE", nargs="?", help="a Parquet file (default: data that hold no secret)")
     verb.add_argument("--column", metavar="NAME", help="with FILE: the column of numbers")
     verb.add_argument("--bounds", metavar="LOW,HIGH", type=pair, help="with FILE: public; values outside are clipped")
-    verb.add_argument("--rows", type=positive, metavar="N", default=1000, help="rows of each synthetic data set (default 1000)")
+    verb.add_argument(
+        "--rows", type=positive, metavar="N", default=1000, help="rows of each data set without FILE (default 1000)"
+    )
     verb.add_argument("--epsilons", type=float, nargs="+", metavar="E", default=EPSILONS, help="default: 0.01 to 3")
     verb.add_argument("--delta", type=float, metavar="D", default=1e-6, help="of the mechanisms that need one (default 1e-6)")
     verb.add_argument("--trials", type=positive, metavar="N", default=1000, help="answers of each mechanism (default 1000)")

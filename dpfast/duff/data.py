@@ -61,7 +61,7 @@ def numbers_of(column: Any) -> tuple[NDArray[Any], int, np.dtype[Any] | None]:
 def _of_objects(values: NDArray[Any]) -> NDArray[Any]:
     """What is there of Python's numbers, in an array that holds them exactly."""
     plain = (value.item() if isinstance(value, np.generic) else value for value in values.tolist())
-    present = [value for value in plain if value is not None and value == value]
+    present = [value for value in plain if value is not None and not _is_nan(value)]
     for value in present:
         if not isinstance(value, numbers.Real | decimal.Decimal):
             raise ArgumentTypeError("a list of values must hold numbers, None or NaN; give dates as a numpy or Arrow array")
@@ -70,6 +70,10 @@ def _of_objects(values: NDArray[Any]) -> NDArray[Any]:
     if all(isinstance(value, int) and -(1 << 63) <= value < 1 << 63 for value in present):
         return np.array(present, np.int64)
     return np.fromiter(present, object, len(present))
+
+
+def _is_nan(value: Any) -> bool:
+    return value.is_nan() if isinstance(value, decimal.Decimal) else bool(value != value)  # a signalling one cannot be compared
 
 
 def _of_arrow(column: Any) -> NDArray[Any]:

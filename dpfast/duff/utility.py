@@ -3,20 +3,25 @@
 T is the nearest of the grid points of least distance: the statistic itself, where it has distance 0. B_k is the interval from the
 first to the last grid point within distance k; for medians under add_remove its width is the local sensitivity within distance
 k - 1, so that levels hold all that smooth sensitivity needs.
+
+Theory weighs a distance by e^(-epsilon d / 2). The integers of `Weights` are at least that, relative to the first, and exceed it
+by less than `excess`, because they stand still at the end instead of vanishing. The bounds here allow for it: they hold for the
+law that answers are drawn from.
 """
 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from dpfast._core import duff as core
 from dpfast.duff.grid import exact_number
 from dpfast.duff.levels import check_levels
-from dpfast.duff.weights import Weights, check_epsilon
+from dpfast.duff.weights import FIRST_WEIGHT, Weights, check_epsilon
 from dpfast.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -25,6 +30,8 @@ if TYPE_CHECKING:
     from dpfast.duff.levels import Levels
 
 __all__ = ["Bounds", "ErrorLaw", "error_law"]
+
+ROUNDED: Final = 1.25  # by how much a step of the table may exceed the power: 1 for its ceiling, 1/4 for that of its factor
 
 
 class Bounds(NamedTuple):
@@ -58,12 +65,6 @@ class Bounds(NamedTuple):
     distance_tail: NDArray[np.float64]
     radius_bound: NDArray[np.float64]
 
-    def error_tail(self, error: float, epsilon: float, size: int, step: float) -> float:
-        """P(error > r) is at most this (T5), for every beta."""
-        growth = 1 + error / step * math.expm1(self.beta) / self.smooth_sensitivity
-        top = math.log(size) + epsilon / 2 - math.log(self.smooth_sensitivity_half)
-        return math.exp(min(top - epsilon / (2 * self.beta) * math.log(growth), 0.0))
-
 
 class ErrorLaw:
     """The law of distance and error of one answer: private data.
@@ -78,7 +79,10 @@ class ErrorLaw:
         Of the error ``|x - T|``, in units of the values.
     """
 
-    __slots__ = ("_centre", "_epsilon", "_levels", "_total", "_weights", "distance", "distance_probability", "mean", "rmse")
+    __slots__ = (
+        *("_at_truth", "_epsilon", "_far", "_levels", "_near", "_places", "_total", "_weights"),
+        *("distance", "distance_probability", "mean", "rmse"),
+    )
 
     distance: NDArray[np.int64]
     distance_probability: NDArray[np.float64]
@@ -87,24 +91,21 @@ class ErrorLaw:
 
     def __init__(self, levels: Levels, epsilon: Fraction) -> None:
         self._levels, self._epsilon = levels, epsilon
-        self._weights = Weights(epsilon).of(levels.distance)
-        self._total = core.masses_total(levels.measure, self._weights)
-        nearest = levels.distance == levels.distance.min()
-        self._centre = int(levels.lower[nearest].min()), int(levels.upper[nearest].max())
+        weights = Weights(epsilon).of(levels.distance)
+        self._total = core.masses_total(levels.measure, weights)
         self.distance, places = np.unique(levels.distance, return_inverse=True)
         masses = [0] * self.distance.size
-        first = second = 0
-        low, high = self._centre
-        rows = zip(places.tolist(), levels.lower.tolist(), levels.upper.tolist(), self._weights.tolist(), strict=True)
-        for place, lower, upper, weight in rows:
-            masses[place] += (upper - lower + 1) * weight
-            for near, far in ((lower - high, upper - high), (low - upper, low - lower)):
-                # errors near .. far, those above 0
-                if far > 0:
-                    least = max(near, 1)
-                    first += weight * (_sum(far) - _sum(least - 1))
-                    second += weight * (_squares(far) - _squares(least - 1))
+        for place, measure, weight in zip(places.tolist(), levels.measure.tolist(), weights.tolist(), strict=True):
+            masses[place] += measure * weight
         self.distance_probability = np.array([mass / self._total for mass in masses])
+        self._at_truth = masses[0]
+        # the other points, in runs whose errors go from near to far by one
+        self._near, self._far, entries = _runs(levels, places == 0)
+        self._weights, self._places = weights[entries], places[entries]
+        first = second = 0
+        for near, far, weight in zip(self._near.tolist(), self._far.tolist(), self._weights.tolist(), strict=True):
+            first += weight * (_sum(far) - _sum(near - 1))
+            second += weight * (_squares(far) - _squares(near - 1))
         self.mean = float(Fraction(first, self._total) * levels.ratio)
         self.rmse = math.sqrt(second / self._total) * float(levels.ratio)
 
@@ -118,80 +119,96 @@ class ErrorLaw:
         chance = exact_number(p, "p")
         if not 0 <= chance <= 1:
             raise ArgumentError("p must lie between 0 and 1")
-        low, high = 0, max(self._centre[0] - int(self._levels.lower[0]), int(self._levels.upper[-1]) - self._centre[1], 0)
-        while low < high:
-            middle = (low + high) // 2
-            low, high = (low, middle) if self._within(middle) >= chance * self._total else (middle + 1, high)
-        return float(low * self._levels.ratio)
+        high = int(self._far.max(initial=0))
+        steps = bisect_left(range(high), math.ceil(chance * self._total), key=self._within)
+        return float(steps * self._levels.ratio)
 
     def _within(self, steps: int) -> int:
         """The mass of the points at most so many steps from the truth."""
-        levels = self._levels
-        lower = np.maximum(levels.lower, self._centre[0] - steps)
-        upper = np.minimum(levels.upper, self._centre[1] + steps)
-        return int(core.masses_total(np.maximum(upper - lower + 1, 0), self._weights))
+        counts = np.maximum(np.minimum(self._far, steps) - self._near + 1, 0)
+        return self._at_truth + int(core.masses_total(counts, self._weights))
 
     def likely_error(self, chance: float) -> float:
-        """With probability 1 - chance or more no error exceeds this (T6): the radius of distance (2 / epsilon) ln(M / chance)."""
-        failing = float(exact_number(chance, "chance"))
+        """With probability 1 - chance or more no error exceeds this (T6): the radius of the distances that M points of their
+        weight would have with more than that chance, about (2 / epsilon) ln(M / chance)."""
+        failing = exact_number(chance, "chance")
         if not 0 < failing < 1:
             raise ArgumentError("chance must lie between 0 and 1")
-        size = int(self._levels.measure.sum())
-        reach = 2 / float(self._epsilon) * math.log(size / failing) if self._epsilon else math.inf
-        place = int(np.searchsorted(self.distance, min(reach, float(self.distance[-1])), side="right")) - 1
-        return float(self._radii()[max(place, 0)] * float(self._levels.ratio))
+        size, weights = int(self._levels.measure.sum()), Weights(self._epsilon).of(self.distance).tolist()
+        place = bisect_left(weights, -failing * weights[0], key=lambda weight: -size * weight)
+        return float(self.radius()[place - 1])
 
     def bounds(self, beta: float | None = None) -> Bounds:
         """What theory says: T1 for all levels, the rest for those of a median under add_remove. Default: beta = epsilon / 8."""
-        levels, epsilon = self._levels, float(self._epsilon)
-        rate = epsilon / 8 if beta is None else float(exact_number(beta, "beta"))
-        if rate <= 0 or epsilon == 0:
-            raise ArgumentError("beta and epsilon must be above 0 for these bounds")
+        rate, epsilon = self._rate(beta), float(self._epsilon)
+        log_smooth, log_half = self._smoothness(rate), self._smoothness(epsilon / 2)
         last = int(self.distance[-1])
-        steps = np.arange(int(self.distance[0]), last + 1)
-        widths = (self._highs() - self._lows())[np.searchsorted(self.distance, steps, side="right") - 1].astype(np.float64)
-        # the interval within distance k + 1 is as wide as the local sensitivity within distance k
-        later = steps - 1
-        there = later >= 0
-        smooth, half = (float(np.max(np.exp(-b * later[there]) * widths[there], initial=0.0)) for b in (rate, epsilon / 2))
         table = Weights(self._epsilon).of(np.arange(last + 2)).astype(np.float64)
-        normaliser = self._total / float(table[0])
-        size = float(levels.measure.sum())
+        size, step, normaliser = float(self._levels.measure.sum()), float(self._levels.ratio), self._normaliser()
         mean = math.inf
         if rate < epsilon / 4:
-            mean = smooth**2 / half / (-math.expm1(rate - epsilon / 2) * -math.expm1(2 * rate - epsilon / 2)) if half else 0.0
-        k = np.arange(last + 1)
-        with np.errstate(over="ignore"):
-            radius = smooth * np.expm1(rate * k) / math.expm1(rate) * float(levels.ratio)
+            shrinking = math.expm1(rate - epsilon / 2) * math.expm1(2 * rate - epsilon / 2)
+            widest = float(self._far.max(initial=0))
+            mean = _exp(2 * log_smooth - log_half) / shrinking + self._excess() * size * widest / normaliser
+            mean = min(widest, mean)  # in this order for a grid of one point, whose mean is not a number
+        with np.errstate(over="ignore", divide="ignore"):
+            radius = np.exp(log_smooth + _log_expm1(rate * np.arange(last + 1)) - _log_expm1(rate))
         return Bounds(
             rate,
-            smooth,
-            half,
+            math.exp(log_smooth),
+            math.exp(log_half),
             normaliser,
-            math.exp(-epsilon / 2) * half,
-            mean * float(levels.ratio),
+            math.exp(log_half - epsilon / 2),
+            mean * step,
             np.minimum(size * table[1:] / table[0] / normaliser, 1.0),
-            radius,
+            radius * step,
         )
+
+    def error_tail(self, error: float, beta: float | None = None) -> float:
+        """P(``|x - T|`` > error) is at most this (T5), for levels of a median under add_remove. Default: beta = epsilon / 8."""
+        rate, epsilon = self._rate(beta), float(self._epsilon)
+        steps = float(exact_number(error, "error") / self._levels.ratio)
+        if steps <= 0:
+            return 1.0
+        size = float(self._levels.measure.sum())
+        growth = np.logaddexp(0.0, math.log(steps) + _log_expm1(rate) - self._smoothness(rate))
+        power = math.log(size) + epsilon / 2 - self._smoothness(epsilon / 2) - epsilon / (2 * rate) * growth
+        return min(_exp(power) + self._excess() * size / self._normaliser(), 1.0)
 
     def radius(self) -> NDArray[np.float64]:
         """For each of `distance`: how far the points within it lie from the truth at most."""
-        return np.asarray(self._radii() * float(self._levels.ratio), np.float64)
+        found = np.zeros(self.distance.size, np.int64)
+        np.maximum.at(found, self._places, self._far)
+        return np.asarray(np.maximum.accumulate(found) * float(self._levels.ratio), np.float64)
 
-    def _lows(self) -> NDArray[np.int64]:
-        return self._ends(self._levels.lower, np.minimum)
+    def _rate(self, beta: float | None) -> float:
+        rate = float(self._epsilon) / 8 if beta is None else float(exact_number(beta, "beta"))
+        if rate <= 0 or not self._epsilon:
+            raise ArgumentError("beta and epsilon must be above 0 for these bounds")
+        return rate
 
-    def _highs(self) -> NDArray[np.int64]:
-        return self._ends(self._levels.upper, np.maximum)
+    def _normaliser(self) -> float:
+        return self._total / FIRST_WEIGHT
+
+    def _excess(self) -> float:
+        """How much more than e^(-epsilon d / 2) a weight may be, relative to the first."""
+        return ROUNDED / FIRST_WEIGHT / -math.expm1(-float(self._epsilon) / 2)
+
+    def _smoothness(self, rate: float) -> float:
+        """ln SS of the median at this rate, in steps; the grid has two points or more."""
+        steps = np.arange(max(int(self.distance[0]), 1), int(self.distance[-1]) + 1)
+        places = np.searchsorted(self.distance, steps, side="right") - 1
+        widths = (self._ends(self._levels.upper, np.maximum) - self._ends(self._levels.lower, np.minimum))[places]
+        with np.errstate(divide="ignore"):
+            # the interval within distance k + 1 is as wide as the local sensitivity within distance k
+            return float(np.max(np.log(widths) - rate * (steps - 1), initial=-math.inf))
 
     def _ends(self, ends: NDArray[np.int64], choose: Any) -> NDArray[np.int64]:
+        """The first or last grid point within each distance."""
         places = np.searchsorted(self.distance, self._levels.distance)
         found = np.full(self.distance.size, ends[places == 0][0])
         choose.at(found, places, ends)
         return np.asarray(choose.accumulate(found))
-
-    def _radii(self) -> NDArray[np.int64]:
-        return np.maximum(0, np.maximum(self._highs() - self._centre[1], self._centre[0] - self._lows()))
 
     def __repr__(self) -> str:
         return f"<dpfast.duff.ErrorLaw of {len(self._levels)} entries>"
@@ -209,7 +226,8 @@ def error_law(levels: Levels, *, epsilon: float) -> ErrorLaw:
     Returns
     -------
     ErrorLaw
-        With mean, RMSE, quantiles and probabilities of ``|x - T|``, those of the distance, and the bounds of theory.
+        Of ``|x - T|``: ``mean``, ``rmse``, ``probability_within(error)``, ``quantile(p)``. Of the distance: ``distance``,
+        ``distance_probability``, ``radius()``. Of theory: ``bounds(beta)``, ``error_tail(error, beta)``, ``likely_error(p)``.
 
     Raises
     ------
@@ -218,7 +236,8 @@ def error_law(levels: Levels, *, epsilon: float) -> ErrorLaw:
     Notes
     -----
     T is the nearest of the grid points of least distance. The law is that of the integers that `sample` draws from; sums are
-    exact and figures rounded to nearest. **Cost.** About a microsecond an entry.
+    exact and figures rounded to nearest. Bounds allow for integer weights, which do not vanish. **Cost.** Some microseconds an
+    entry.
 
     References
     ----------
@@ -238,6 +257,30 @@ def error_law(levels: Levels, *, epsilon: float) -> ErrorLaw:
     """
     check_levels(levels)
     return ErrorLaw(levels, check_epsilon(epsilon))
+
+
+def _runs(levels: Levels, is_nearest: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """The points beside the nearest ones, in runs: least error, largest one, and entry, which has two if it lies between them."""
+    lows, highs = levels.lower[is_nearest], levels.upper[is_nearest]
+    others = np.flatnonzero(~is_nearest)
+    lower, upper = levels.lower[others], levels.upper[others]
+    after = np.searchsorted(lows, lower)
+    has_left, has_right = after > 0, after < lows.size
+    left, right = highs[np.maximum(after, 1) - 1], lows[np.minimum(after, lows.size - 1)]
+    # points up to the middle are nearer to the left
+    middle = np.where(has_left, np.where(has_right, left + (right - left) // 2, upper), lower - 1)
+    near = np.concatenate([lower - left, right - upper])
+    far = np.concatenate([np.minimum(upper, middle) - left, right - np.maximum(lower, middle + 1)])
+    there = near <= far
+    return near[there], far[there], np.concatenate([others, others])[there]
+
+
+def _log_expm1(number: Any) -> Any:
+    return number + np.log(-np.expm1(-number))
+
+
+def _exp(power: float) -> float:
+    return math.exp(min(power, 700.0))
 
 
 def _sum(n: int) -> int:

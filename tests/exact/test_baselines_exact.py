@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from decimal import Context, Decimal
@@ -13,16 +14,20 @@ import numpy as np
 import pytest
 from baseline_cases import answers, excess, pairs, problem
 from duff_cases import TapeWords, data_sets
+from soak import record
 
+from dpfast import ArgumentError
 from dpfast._rounding import exp_bounds, float_above
 from dpfast.baselines import _recipes as recipes
 from dpfast.baselines import smooth_sensitivity
+from dpfast.baselines._oracle import ONE_SHAPE, tuned
 from dpfast.baselines._release import Terms
 from dpfast.baselines._swap import largest_pair
 from dpfast.baselines.additive import laplace_recipe
 from dpfast.baselines.noise import LaplaceLognormalNoise, LaplaceNoise, PolyPlaceNoise, StudentNoise, draw_rounded
 from dpfast.baselines.ptr import ptr_recipe
-from dpfast.baselines.sensitivity import local_sensitivities
+from dpfast.baselines.sensitivity import local_sensitivities, problem_of
+from dpfast.duff.weights import WHOLE, Weights
 from dpfast.reference import duff as reference
 
 POINTS = 4
@@ -110,6 +115,25 @@ def test_scales_are_smooth_and_not_below_the_local_sensitivity(statistic: str, r
             moved = abs(problem(counts, statistic, relation).centre() - problem(other, statistic, relation).centre())
             assert scales[counts] >= moved
             assert scales[counts] <= growth * scales[other]
+
+
+@pytest.mark.parametrize("statistic", STATISTICS)
+@pytest.mark.parametrize("n", [1023, 1025, 3000])
+def test_scans_in_pieces_that_stop_early_find_the_largest(n: int, statistic: str) -> None:
+    rng, top = np.random.default_rng(n), 1 << 30
+    half, gap = np.zeros(n // 2, np.int64), np.sort(rng.integers(0, 1 << 20, n - n // 2)) + (1 << 29)
+    for rows in (rng.integers(0, top + 1, n), np.full(n, 7), np.concatenate([half, gap]), rng.choice([0, 5, top], n)):
+        asked = problem_of(rows, (0, top), 1, statistic, "add_remove")
+        for beta in (Fraction(1, 10**7), Fraction(1, 10**4), Fraction(1, 500), Fraction(1, 90), Fraction(1)):
+            weights = Weights(beta, WHOLE).table(n + 1).tolist()
+            weights += weights[-1:] * (n + 2 - len(weights))
+            if statistic == "median":
+                steps = local_sensitivities(asked.indices, bounds=(0, top), last=n + 1).tolist()
+                wanted = Fraction(max(w * step for w, step in zip(weights, steps, strict=True)), 1 << 62)
+            else:
+                wanted = max(Fraction(w, n - k) for k, w in enumerate(weights[:n])) * top / (1 << 62)
+                wanted = min(wanted, Fraction(top, 2))
+            assert asked.smooth(beta) == wanted
 
 
 def test_a_sum_in_place_of_the_largest_is_not_smooth() -> None:
@@ -241,6 +265,99 @@ def test_the_rank_of_the_sensitivity_is_that_of_the_answer() -> None:
         return plan._replace(centre=Fraction(int(asked.indices[n // 2 if n % 2 == 0 else n - 1]) if n else 0))
 
     assert worst_excess(wrong, Terms(Fraction(8), Fraction(0), False), "median", "replace_one", 4) > 1e-6
+
+
+def with_scale(scale: Callable[[Any], Any]) -> Callable[..., Any]:
+    """PolyPlace noise for another sensitivity, in grid units."""
+
+    def wrong(asked: Any, terms: Terms) -> Any:
+        return recipes.polyplace_recipe(asked, terms)._replace(
+            scale=max(Fraction(scale(asked)), Fraction(1, 1000)) * 6 / terms.epsilon
+        )
+
+    return wrong
+
+
+def discounted(steps: Any) -> Any:
+    return (steps * np.exp(-np.arange(steps.size) / 6)).max(initial=0.0)
+
+
+def test_sensitivity_to_changes_is_not_enough_where_persons_come_and_go() -> None:
+    wrong = with_scale(lambda asked: asked._replace(neighbours="replace_one").smooth(Fraction(1, 6)) if asked.indices.size else 0)
+    assert worst_excess(wrong, Terms(EPSILON, Fraction(0), False), "median", "add_remove") > 0.01
+    assert worst_excess(wrong, Terms(EPSILON, Fraction(0), False), "median", "replace_one") < 1e-13
+
+
+def test_forgetting_that_there_may_be_no_rows_is_seen() -> None:
+    def without(asked: Any) -> Any:  # A^(k) of non-empty data sets only
+        n = asked.indices.size
+        steps = local_sensitivities(asked.indices, bounds=(0, asked.top), last=n + 1)
+        if n:
+            steps[n] = max(asked.top - asked.indices[0], asked.indices[-1])
+        return discounted(steps if n else steps[:0])
+
+    assert worst_excess(with_scale(without), Terms(EPSILON, Fraction(0), False), "median", "add_remove") > 0.01
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_the_least_scale_of_a_law_of_one_shape_is_private(relation: str) -> None:
+    recipe_of = {"smooth_cauchy": PURE["cauchy"], "smooth_student_t": PURE["student"], "smooth_laplace": APPROXIMATE["laplace"]}
+    sets = list(data_sets(6, 2))
+    assert set(recipe_of) == set(ONE_SHAPE)
+    for name, recipe in recipe_of.items():
+        terms = Terms(Fraction(2), DELTA if name == "smooth_laplace" else Fraction(0), True)
+        plans = {counts: tuned(name, recipe, problem(counts, "median", relation), terms) for counts in sets}
+        laws = {counts: answers(plan) for counts, plan in plans.items()}
+        worst = max(excess(laws[a], laws[b], 2.0) for a, b in pairs(sets, relation))
+        assert worst <= float(terms.delta) + 1e-13
+        less = {counts: answers(plan._replace(scale=plan.scale / 4)) for counts, plan in plans.items()}
+        assert max(excess(less[a], less[b], 2.0) for a, b in pairs(sets, relation)) > float(terms.delta)
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_noise_never_vanishes_nor_takes_long(relation: str) -> None:
+    alike = problem((0, 100_000, 0), "median", relation)
+    for beta in (Fraction(1, 10**6), Fraction(1, 6), Fraction(10**4)):
+        assert Fraction(2, 1 << 62) <= alike.smooth(beta) <= 2
+
+
+@pytest.mark.parametrize("is_exact", [False, True])
+@pytest.mark.parametrize("name", ["cauchy", "student", "polyplace"])
+def test_noise_shrinks_with_epsilon_however_large(name: str, is_exact: bool) -> None:
+    asked = problem((1, 1, 1, 0), "median", "add_remove")
+    scales = [PURE[name](asked, Terms(Fraction(epsilon), Fraction(0), is_exact)).scale for epsilon in (10, 60, 400, 900)]
+    assert all(2 * after < before for before, after in itertools.pairwise(scales))
+
+
+def check_budget(epsilon: Fraction, delta: Fraction, points: int, rows: int) -> int:
+    """All baselines at one budget on all data sets of so many points and rows; how many were met."""
+    sets, met = list(data_sets(rows, points)), 0
+    for statistic, relation, is_exact in itertools.product(STATISTICS, RELATIONS, (False, True)):
+        problems = {counts: problem(counts, statistic, relation) for counts in sets}
+        for recipe, allowed in [(one, Fraction(0)) for one in PURE.values()] + [(one, delta) for one in APPROXIMATE.values()]:
+            try:
+                laws = {counts: answers(recipe(asked, Terms(epsilon, allowed, is_exact))) for counts, asked in problems.items()}
+            except ArgumentError:  # not private at this budget, whatever the data
+                continue
+            worst = max(excess(laws[a], laws[b], float(epsilon)) for a, b in pairs(sets, relation))
+            assert worst <= float(allowed) * (1 + 1e-9) + 1e-13, (statistic, relation, is_exact, recipe)
+            met += len(sets)
+    return met
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [("1/1000", "1e-12"), ("1/10", "1/2"), ("12", "1e-6"), ("60", "1/100")])
+def test_small_and_large_budgets_hold_too(epsilon: str, delta: str) -> None:
+    assert check_budget(Fraction(epsilon), Fraction(delta), 3, 2) > 10
+
+
+@pytest.mark.slow
+def test_all_budgets_hold_on_all_small_data_sets() -> None:
+    met = 0
+    for epsilon in ("1/1000", "1/10", "1", "4", "12", "60"):
+        for delta in ("1/2", "1/100", "1e-6", "1e-12"):
+            for points, rows in ((2, 6), (4, 3)):
+                met += check_budget(Fraction(epsilon), Fraction(delta), points, rows)
+    record("privacy of the baselines", laws=met, violations=0)
 
 
 def test_proposals_pass_with_chance_delta_where_they_are_exceeded() -> None:

@@ -7,6 +7,7 @@ from faults import Mutant
 __all__ = ["MUTANTS"]
 
 EXACT = "tests/exact/test_baselines_exact.py"
+LAW = "tests/exact/test_error_law.py"
 CALIBRATIONS = "tests/exact/test_baselines_calibration.py"
 
 MUTANTS = [
@@ -16,6 +17,13 @@ MUTANTS = [
         "    found[k >= n] = high - low",
         "    found[k > n] = high - upper[k > n]",
         f"{EXACT}::test_local_sensitivities_are_those_of_walks_over_data_sets",
+    ),
+    Mutant(
+        "a scan that stops too early",
+        "dpfast/baselines/sensitivity.py",
+        "            if int(falling[-1]) * top <= best:",
+        "            if int(falling[-1]) * top <= 2 * best:",
+        f"{EXACT}::test_scans_in_pieces_that_stop_early_find_the_largest",
     ),
     Mutant(
         "columns split on the wrong side",
@@ -46,10 +54,17 @@ MUTANTS = [
         f"{EXACT}::test_proposals_pass_with_chance_delta_where_they_are_exceeded",
     ),
     Mutant(
-        "errors of one side only",
+        "errors from the left only between two nearest points",
         "dpfast/duff/utility.py",
-        "((lower - high, upper - high), (low - upper, low - lower))",
-        "((lower - high, upper - high),)",
-        "tests/exact/test_error_law.py",
+        "np.where(has_right, left + (right - left) // 2, upper)",
+        "upper",
+        f"{LAW}::test_laws_of_any_levels_are_sums_over_their_points",
+    ),
+    Mutant(
+        "bounds of theory without what integers add",
+        "dpfast/duff/utility.py",
+        "return min(_exp(power) + self._excess() * size / self._normaliser(), 1.0)",
+        "return min(_exp(power), 1.0)",
+        f"{LAW}::test_bounds_hold_where_the_table_stands_still",
     ),
 ]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime
 import inspect
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +62,33 @@ def test_a_keyed_stream_repeats_and_calls_go_on(name: str) -> None:
         call(name, rng=stream())
 
 
+def test_no_two_laws_read_the_same_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    # the same key, context and column: only the digest keeps the noise of two laws apart
+    seen: list[bytes] = []
+    draws = Stream.draws
+
+    def watched(stream: Stream, column: Any, digest: bytes, n_draws: int) -> Any:
+        seen.append(digest)
+        return draws(stream, column, digest, n_draws)
+
+    monkeypatch.setattr(Stream, "draws", watched)
+    changes: list[dict[str, Any]] = [
+        {},
+        {"epsilon": 2.0},
+        {"calibration": "exact"},
+        {"statistic": "mean"},
+        {"neighbours": "replace_one"},
+        {"bounds": (-10.0, 11.0)},
+        {"step": 0.5},
+    ]
+    for name in NAMES:
+        own = [{"delta": 1e-7}] if name in APPROXIMATE else []
+        own += {"smooth_student_t": [{"degrees": 4}], "propose_test_release": [{"tau": 0.1}, {"tau": 0.2}]}.get(name, [])
+        for change in changes + own:
+            call(name, rng=Stream(key=bytes(32), context="one"), column_name="height", **change)
+    assert len(seen) == len(set(seen)) == len(NAMES) * len(changes) + 6
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_few_rows_none_and_missing_ones(name: str) -> None:
     for rows in ([], [np.nan], [1.0], [1.0, 2.0], [50.0, -np.inf, None]):
@@ -103,8 +132,9 @@ def test_a_delta_is_asked_for_where_it_is_needed() -> None:
         call("propose_test_release", delta=0.6)
     with pytest.raises(ArgumentError, match="tau"):
         call("propose_test_release", tau=0)
-    with pytest.raises(ArgumentError, match="degrees"):
-        call("smooth_student_t", degrees=0)
+    for degrees in (0, 10**400):
+        with pytest.raises(ArgumentError, match="degrees"):
+            call("smooth_student_t", degrees=degrees)
     with pytest.raises(ArgumentError, match="not private"):
         call("smooth_laplace", epsilon=40.0, delta=0.5)
 
@@ -163,6 +193,21 @@ def test_sensitivities_refuse_wrong_arguments(options: dict[str, Any], error: ty
     plain: dict[str, Any] = {"values": [1, 2, 3], "bounds": (0, 4), "beta": 0.1, "neighbours": "add_remove"}
     with pytest.raises(error, match=text):
         baselines.smooth_sensitivity(**(plain | options))
+
+
+def test_numbers_beyond_doubles_are_clipped_and_integers_stay_exact() -> None:
+    plain: dict[str, Any] = {"bounds": (0, 10), "beta": 0.1, "neighbours": "add_remove"}
+    wanted = baselines.smooth_sensitivity([10, 1], **plain)
+    for huge in (10**400, Decimal("1e400"), Fraction(10**400)):
+        assert baselines.smooth_sensitivity([huge, 1], **plain) == wanted
+        assert -10 <= call("laplace", [huge, None, Decimal("sNaN")]) <= 10
+    assert baselines.smooth_sensitivity([Decimal("sNaN"), float("nan"), 10, 1], **plain) == wanted
+    # nanoseconds of some year, a few apart: doubles are 256 apart there
+    late = 1_750_000_000_000_000_000 + np.array([0, 3, 10, 11, 30])
+    for neighbours, jump in (("add_remove", 7), ("replace_one", 7)):
+        bounds = (0, 2_000_000_000_000_000_000)
+        assert baselines.smooth_sensitivity(late, bounds=bounds, beta=60.0, neighbours=neighbours) == jump  # type: ignore[arg-type]
+    assert baselines.smooth_sensitivity([1, 2, 3], bounds=(0, 10), beta=1e308, neighbours="replace_one") == 1.0
 
 
 def test_long_columns_are_scanned_no_further_than_they_matter() -> None:

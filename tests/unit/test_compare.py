@@ -13,6 +13,7 @@ import pytest
 
 from dpfast import ArgumentError, ArgumentTypeError, Stream, baselines, duff
 from dpfast.baselines.comparison import DEFAULT_MECHANISMS
+from dpfast.baselines.data_sets import REAL
 from dpfast.cli import main
 
 SMALL = {name: pair for name, pair in baselines.datasets(101).items() if name in ("normal", "ages")}
@@ -65,7 +66,8 @@ def test_duff_has_the_error_of_its_law() -> None:
 def test_tuned_ones_are_marked_and_better() -> None:
     for name in ("smooth_cauchy", "smooth_student_t", "smooth_polyplace", "smooth_laplace", "smooth_laplace_lognormal"):
         rows = compared(mechanisms=[name, f"{name}/exact", f"{name}/oracle"], epsilons=[1.0], trials=400).to_pylist()
-        assert [row["private"] for row in rows[:3]] == [True, True, False]
+        has_one_shape = name in ("smooth_cauchy", "smooth_student_t", "smooth_laplace")
+        assert [row["private"] for row in rows[:3]] == [True, True, has_one_shape]
         assert rows[2]["error_median"] <= 1.3 * rows[1]["error_median"] <= 1.5 * 1.3 * rows[0]["error_median"]
 
 
@@ -73,6 +75,19 @@ def test_what_is_not_private_at_an_epsilon_has_no_result() -> None:
     row = compared(mechanisms=["smooth_laplace"], epsilons=[40.0], delta=0.5).to_pylist()[0]
     assert row["refusals"] == 60
     assert row["error_mean"] is None
+
+
+def test_a_delta_is_asked_for_by_those_that_need_it() -> None:
+    assert compared(mechanisms=["duff", "laplace"], delta=0.0)["refusals"].to_pylist() == [0] * 8
+    assert compared(mechanisms=["smooth_laplace"], delta=0.75).num_rows == 4
+    with pytest.raises(ArgumentError, match="at most 1/2"):
+        compared(mechanisms=["propose_test_release"], delta=0.75)
+
+
+def test_answers_far_outside_have_finite_errors() -> None:
+    row = compared(mechanisms=[lambda *_, **__: 1e300], epsilons=[1.0], trials=2).to_pylist()[0]
+    assert row["error_rmse"] == row["error_mean"] == row["error_q95"] == 1e300
+    assert row["rank_error"] == 50
 
 
 def test_replaced_rows_and_progress() -> None:
@@ -88,6 +103,7 @@ def test_replaced_rows_and_progress() -> None:
         ({"mechanisms": ["gauss"]}, ArgumentError, "gauss"),
         ({"mechanisms": ["duff/oracle"]}, ArgumentError, "duff/oracle"),
         ({"mechanisms": [3]}, ArgumentTypeError, "callable"),
+        ({"mechanisms": "duff"}, ArgumentTypeError, "a list of names"),
         ({"epsilons": [0.0]}, ArgumentError, "above 0"),
         ({"epsilons": iter([1.0])}, ArgumentTypeError, "a list of numbers"),
         ({"datasets": {3: ([1], (0, 1))}}, ArgumentTypeError, "pair"),
@@ -118,7 +134,14 @@ def test_data_sets_are_the_same_everywhere() -> None:
     assert [round(value, 6) for value in first["uniform"][0][:3].tolist()] == UNIFORM
     assert not np.array_equal(first["normal"][0], baselines.datasets(50, seed=1)["normal"][0])
     assert np.unique(baselines.datasets(1000)["ages"][0]).size < 111
-    assert {"normal", "uniform", "lognormal", "laplace", "ages", "bimodal", "equal", "flights"} == set(first)
+    made = {"normal", "uniform", "lognormal", "laplace", "ages", "bimodal", "equal"}
+    assert made <= set(first) <= made | set(REAL)
+
+
+@pytest.mark.parametrize(("name", "rows", "median"), [("flights", 328_521, -2), ("voters", 944, 44), ("visits", 20_190, 1)])
+def test_real_data_are_read_whole(name: str, rows: int, median: int) -> None:
+    values, _ = baselines.datasets(400_000)[name]
+    assert (values.size, np.sort(values)[(rows - 1) // 2]) == (rows, median)
 
 
 def test_the_command_prints_writes_and_draws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:

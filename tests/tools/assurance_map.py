@@ -129,7 +129,7 @@ FIGURES = (
             often("without entropy an error, and nothing is drawn", "unit/test_randomness"),
             often("64 MiB of words as they are laid out pass a battery that rejects six weak sources", "statistical/test_word_battery"),
             long(
-                "16 GiB pass the same battery; 2^24 blocks of columns, releases, threads and 64 children: none twice",
+                "16 GiB pass the same battery; 2^26 blocks of columns, releases, threads and 64 children: none twice",
                 "statistical/test_word_battery::test_sixteen_gib_of_words_pass",
                 "process/test_words_apart::test_no_block_of_many_streams_comes_twice_at_length",
             ),

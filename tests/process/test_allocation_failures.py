@@ -32,7 +32,8 @@ g = graph.DatasetGraph(np.arange(N - 1), np.arange(1, N), np.full(N - 1, 0.5))
 answers = 1 + (np.arange(N) > N // 2)
 fixed = graph.optimal_boundary(g, answers)
 levels = duff.median_levels(reals, bounds=(0, 1), step=None, neighbours="add_remove")
-pq.write_table(pa.table({"town": pa.array(["Bray", "Cork"]).take(pa.array(np.arange(N) % 2))}), "source.parquet")
+table = pa.table({"town": pa.array(["Bray", "Cork"]).take(pa.array(np.arange(N) % 2))})
+pq.write_table(table, "source.parquet")
 
 def stream():
     return Stream.insecure(1)
@@ -62,7 +63,7 @@ CALLS = {
     "codes": lambda: response.sanitise(codes, rng=stream(), threads=1).tobytes(),
     "integers": lambda: response.sanitise(codes.astype(int), rng=stream(), threads=1).tobytes(),
     "matrix": lambda: matrix.sanitise(codes % 2, rng=stream(), threads=1).tobytes(),
-    "text": lambda: policy.sanitise(pa.table({"town": ["Bray", "Cork"] * N}), rng=stream())["town"].combine_chunks().to_pylist(),
+    "text": lambda: policy.sanitise(table, rng=stream()),
     "identifiers": lambda: response.sanitise(codes, rng=stream(), ids=np.arange(N)).tobytes(),
     "median": lambda: median(reals, bounds=(0, 1), epsilon=1.0, rng=stream()),
     "mean": lambda: mean(reals, bounds=(0, 1), epsilon=1.0, rng=stream()),

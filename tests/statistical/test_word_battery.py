@@ -101,9 +101,7 @@ def pieces(key: bytes, n: int) -> Iterator[tuple[str, Words]]:
 
 
 def judge(counts: dict[str, battery.Counts]) -> float:
-    return battery.verdict(
-        [p for layout in counts.values() for p in battery.p_values(layout).values()]
-    )
+    return battery.verdict([p for layout in counts.values() for p in battery.p_values(layout).values()])
 
 
 def test_words_as_laid_out_pass(key: bytes) -> None:

@@ -44,7 +44,9 @@ FIGURES = (
         "one asked for. Kernels follow these integers word for word.",
         (
             often("no column of a realised matrix spreads further than the matrix given", "unit/test_integer_table"),
-            often("claims hold in rational arithmetic", "exact/test_privacy", "exact/test_hockey_stick", "exact/test_unknown_row"),
+            often(
+                "claims hold in rational arithmetic", "exact/test_privacy", "exact/test_hockey_stick", "exact/test_unknown_row"
+            ),
             often("words of each category counted by the kernels: the table", "exact/test_kernels", "exact/test_matrix_kernels"),
         ),
     ),
@@ -85,11 +87,21 @@ FIGURES = (
         "Graphs",
         "No edge of an extension breaks its law, proved for the numbers returned; extensions are optimal; order and labels do not matter.",
         (
-            often("paths in fractions and linear programs on small graphs", "exact/test_graph_extension_exact", "exact/test_graph_law"),
+            often(
+                "paths in fractions and linear programs on small graphs",
+                "exact/test_graph_extension_exact",
+                "exact/test_graph_law",
+            ),
             often("any order, labels, queue: one answer bit for bit", "parity/test_graph_parity"),
-            long("10,000 random graphs: no violated edge", "exact/test_graph_extension_exact::test_random_graphs_break_no_edge_at_length"),
+            long(
+                "10,000 random graphs: no violated edge",
+                "exact/test_graph_extension_exact::test_random_graphs_break_no_edge_at_length",
+            ),
             long("linear programs on 2,000 graphs", "exact/test_graph_extension_exact::test_linear_programs_at_length"),
-            long("three graphs of ten million edges: no violated edge", "parity/test_graph_parity::test_ten_million_edges_break_none"),
+            long(
+                "three graphs of ten million edges: no violated edge",
+                "parity/test_graph_parity::test_ten_million_edges_break_none",
+            ),
         ),
     ),
     Figure(
@@ -124,10 +136,15 @@ FIGURES = (
         "Random words",
         "Words are AES-256 under a key that nothing else has; none is used twice, by whatever thread, column, release or forked child.",
         (
-            often("published vectors of AES and of its modes", "exact/test_reference_words", "unit/test_words", "parity/test_golden"),
+            often(
+                "published vectors of AES and of its modes", "exact/test_reference_words", "unit/test_words", "parity/test_golden"
+            ),
             often("forks, workers and copies: no block of 16 bytes twice", "process/test_fork", "unit/test_randomness"),
             often("without entropy an error, and nothing is drawn", "unit/test_randomness"),
-            often("64 MiB of words as they are laid out pass a battery that rejects six weak sources", "statistical/test_word_battery"),
+            often(
+                "64 MiB of words as they are laid out pass a battery that rejects six weak sources",
+                "statistical/test_word_battery",
+            ),
             long(
                 "16 GiB pass the same battery; 2^26 blocks of columns, releases, threads and 64 children: none twice",
                 "statistical/test_word_battery::test_sixteen_gib_of_words_pass",
@@ -141,7 +158,9 @@ FIGURES = (
         "Whether a job ends well, its errors, warnings, files, schemas and certificates do not depend on the values.",
         (
             often("pairs of sources of one schema, one outcome", "property/test_outcomes"),
-            long("10,000 such pairs: no difference", "property/test_outcomes::test_ten_thousand_pairs_of_sources_have_one_outcome"),
+            long(
+                "10,000 such pairs: no difference", "property/test_outcomes::test_ten_thousand_pairs_of_sources_have_one_outcome"
+            ),
         ),
     ),
     Figure(
@@ -200,7 +219,9 @@ FIGURES = (
         "Hostile input",
         "Bytes from a stranger are read or refused with a constant text; nothing crashes, hangs or reads beyond its memory.",
         (
-            often("codes, offsets and pieces that lie", "unit/test_binding", "unit/test_frames_refusals", "unit/test_files_leaks"),
+            often(
+                "codes, offsets and pieces that lie", "unit/test_binding", "unit/test_frames_refusals", "unit/test_files_leaks"
+            ),
             often("kernels under the address and undefined-behaviour sanitizers", "parity/test_parity", "exact/test_kernels"),
             often("threads under the thread sanitizer", "unit/test_threads", "process/test_fork", every=CHECK),
         ),

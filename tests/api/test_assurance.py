@@ -43,6 +43,12 @@ def test_every_test_that_is_named_exists(assurance: ModuleType) -> None:
     assert not exists("tests/api/test_assurance.py::test_that_is_not_there")
 
 
+def test_every_test_that_the_security_page_names_exists() -> None:
+    named = re.findall(r"`((?:[a-z]+)/test_\w+\.py)`", (ROOT / "SECURITY.md").read_text(encoding="utf-8"))
+    assert len(named) > 30
+    assert [name for name in named if not (ROOT / "tests" / name).exists()] == []
+
+
 def test_what_never_ran_has_no_figure(assurance: ModuleType) -> None:
     lines = [line for line in assurance.page({}).splitlines() if line.startswith("| ") and "every run of" not in line]
     assert len(lines) > 20

@@ -1,7 +1,8 @@
 """Each large allocation of a call failing in turn, whoever makes it: an error, no file, and no release without its charge.
 
-A library put before the others makes the n-th allocation above 64 KiB fail, n = 1, 2, ... until the call meets none. (Smaller ones
-are left alone: numpy writes into buffers of its iterators, 64 KiB each, without looking whether it got them.)
+A library put before the others makes the n-th allocation above 64 KiB fail, n = 1, 2, ... until the call meets none. (Smaller
+ones are left alone: numpy writes into buffers of its iterators, 64 KiB each, without looking whether it got them, and Arrow's
+readers end the process; what the core itself asks for is tried whole in tests/parity/test_core_memory.py.)
 """
 
 from __future__ import annotations

@@ -21,9 +21,9 @@ PAGE = ROOT / "docs" / "assurance.md"
 
 HEAD = """# Assurance
 
-What the package promises of itself, each promise with a figure and the test that finds it. Some are held by the tests of every push
-(`make test`, `make check`); what takes longer is found by `make soak`, whose figures stand here with their day. Nothing on this
-page is typed in: `tests/tools/assurance.py` writes it from what the tests left behind, and says *not run* where they left nothing.
+What the package promises of itself: each promise with a figure and the test that finds it. Some are held by the tests of every
+push (`make test`, `make check`); what takes longer is found by `make soak`, whose figures stand here with their day. Nothing on this
+page is typed in: `tests/tools/assurance.py` writes it from what the tests left behind, and says *not run* where they left none.
 What is not promised is in `SECURITY.md`.
 """
 

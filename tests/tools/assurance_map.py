@@ -40,7 +40,8 @@ FIGURES = (
     Figure(
         "G1",
         "Tables",
-        "The epsilon of randomised response and of matrices is that of the integers from which cells are drawn, and never above the "
+        "The epsilon of randomised response and of matrices is that of the integers from which cells are drawn, and never "
+        "above the "
         "one asked for. Kernels follow these integers word for word.",
         (
             often("no column of a realised matrix spreads further than the matrix given", "unit/test_integer_table"),
@@ -67,7 +68,8 @@ FIGURES = (
     Figure(
         "G3",
         "Every small data set",
-        "Medians, quantiles, modes and means have pure epsilon, found by listing all data sets and their neighbours, in integers.",
+        "Medians, quantiles, modes and means have pure epsilon, found by listing all data sets and their neighbours, in "
+        "integers.",
         (
             often("data sets of few rows, both relations", "exact/test_duff_privacy", "exact/test_duff_distances"),
             long(
@@ -85,7 +87,8 @@ FIGURES = (
     Figure(
         "G4",
         "Graphs",
-        "No edge of an extension breaks its law, proved for the numbers returned; extensions are optimal; order and labels do not matter.",
+        "No edge of an extension breaks its law, proved for the numbers returned; extensions are optimal; order and labels do "
+        "not matter.",
         (
             often(
                 "paths in fractions and linear programs on small graphs",
@@ -107,7 +110,8 @@ FIGURES = (
     Figure(
         "G5",
         "Audits by samples",
-        "Laws are judged through the public calls, at a false-alarm rate of a millionth a test, each beside a mistake that must be rejected.",
+        "Laws are judged through the public calls, at a false-alarm rate of a millionth a test, each beside a mistake that "
+        "must be rejected.",
         (
             often(
                 "laws of all engines",
@@ -134,7 +138,8 @@ FIGURES = (
     Figure(
         "G7",
         "Random words",
-        "Words are AES-256 under a key that nothing else has; none is used twice, by whatever thread, column, release or forked child.",
+        "Words are AES-256 under a key that nothing else has; none is used twice, by whatever thread, column, release or "
+        "forked child.",
         (
             often(
                 "published vectors of AES and of its modes", "exact/test_reference_words", "unit/test_words", "parity/test_golden"
@@ -203,7 +208,8 @@ FIGURES = (
     Figure(
         "G13",
         "Crashes",
-        "Killed at any moment, or with a disc that fails, a job leaves the old target or the whole new one, and is simply run again.",
+        "Killed at any moment, or with a disc that fails, a job leaves the old target or the whole new one, and is simply run "
+        "again.",
         (
             often("a kill, a failing write, at many calls", "process/test_crash", "process/test_crash_folders"),
             long("a kill at every call: no torn target", "process/test_crash_folders::test_a_kill_at_every_call"),
@@ -229,7 +235,8 @@ FIGURES = (
     Figure(
         "G15",
         "Memory",
-        "Work of any size stays below a stated ceiling, which the operating system enforces; below that it ends with an error, no file, "
+        "Work of any size stays below a stated ceiling, which the operating system enforces; below that it ends with an error, "
+        "no file, "
         "and no spending that is not written down. So it does at whichever allocation fails.",
         (
             often("ceilings at small sizes, and an error below them", "process/test_memory_ceilings"),

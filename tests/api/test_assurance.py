@@ -76,4 +76,4 @@ def test_a_long_test_that_no_goal_names_is_shown_all_the_same(assurance: ModuleT
     entry = {"date": "2026-01-02", "seconds": 2.0, "passed": True, "figures": {}}
     text = assurance.page({"tests/x.py::test_new": entry})
     assert "## Other long tests" in text
-    assert "|  | passed | 2026-01-02 | 2 s | `tests/x.py::test_new` |" in text
+    assert "|  | passed | 2026-01-02 | 2 s | `x.py::test_new` |" in text

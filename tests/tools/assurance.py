@@ -22,9 +22,9 @@ PAGE = ROOT / "docs" / "assurance.md"
 HEAD = """# Assurance
 
 What the package promises of itself: each promise with a figure and the test that finds it. Some are held by the tests of every
-push (`make test`, `make check`); what takes longer is found by `make soak`, whose figures stand here with their day. Nothing on this
-page is typed in: `tests/tools/assurance.py` writes it from what the tests left behind, and says *not run* where they left none.
-What is not promised is in `SECURITY.md`.
+push (`make test`, `make check`); what takes longer is found by `make soak`, whose figures stand here with their day. Nothing on
+this page is typed in: `tests/tools/assurance.py` writes it from what the tests left behind, and says *not run* where they left
+none. Tests are named as seen from `tests/`. What is not promised is in `SECURITY.md`.
 """
 
 Entry = dict[str, Any]
@@ -63,14 +63,19 @@ def span(ends: Iterable[str]) -> str:
     return days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
 
 
+def shown(tests: Iterable[str]) -> str:
+    """Names of tests, as seen from their folder."""
+    return ", ".join(f"`{test.removeprefix('tests/')}`" for test in tests)
+
+
 def row(held: Held, results: dict[str, Entry]) -> str:
     """One line of a table: goal, value, day, time, test."""
     if held.every:
-        named = ", ".join(f"`{name}`" for name in held.tests)
+        named = shown(held.tests)
         return f"| {held.goal} | every run of `{held.every}` | | | {named} |"
     found = {test: entries(results, test) for test in held.tests}
     all_found = [entry for test in held.tests for entry in found[test]]
-    named = ", ".join(f"`{test}`" for test in held.tests)
+    named = shown(held.tests)
     if not all(found.values()) or not all_found:
         return f"| {held.goal} | not run | | | {named} |"
     seconds = [entry["seconds"] for entry in all_found if "seconds" in entry]

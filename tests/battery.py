@@ -24,6 +24,7 @@ Counts: TypeAlias = dict[str, npt.NDArray[np.int64]]
 LAGS = (1, 2, 8, 1024)  # in words: half a block of AES, a block, four blocks, and beyond what a kernel unrolls
 GAP_BYTES, GAPS = 16, 80  # a gap ends at a byte below 16; gaps of 80 and more are one cell
 RANK_MATRICES = 1024  # of a piece
+MANY_CELLS = 16
 BIRTHDAYS, BIRTHDAY_GROUPS = 4096, 64  # in a year of 2^32 days; groups of a piece: their law is a Poisson law only nearly
 
 _ONES = np.array([value.bit_count() for value in range(1 << 16)], np.uint8)
@@ -144,14 +145,16 @@ def add(parts: Iterable[Counts]) -> Counts:
 
 
 def p_values(counts: Counts) -> dict[str, float]:
-    """One for each row of each test, of both tails: cells that are filled too evenly are a fault as well."""
+    """One for each row of each test; of many cells both tails, for to be filled too evenly is a fault as well."""
     found = {}
     for name, rows in counts.items():
         probabilities = law(name)
         for place, row in enumerate(rows):
             value, n = statistic(row, probabilities * row.sum())
             chi = scipy.stats.chi2(n - 1)
-            found[f"{name} {place}"] = min(1.0, 2 * float(min(chi.sf(value), chi.cdf(value))))
+            upper = float(chi.sf(value))
+            # two cells are alike once in a while, and no law of a sum of squares says how often
+            found[f"{name} {place}"] = min(1.0, 2 * min(upper, float(chi.cdf(value)))) if n >= MANY_CELLS else upper
     return found
 
 

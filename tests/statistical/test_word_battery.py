@@ -172,6 +172,11 @@ def test_a_small_fault_in_many_tests_is_seen() -> None:
     assert (even_values**2).min() * 400 > ALPHA
 
 
+def test_two_cells_that_are_alike_by_chance_are_no_fault() -> None:
+    assert set(battery.p_values({"bits": np.full((64, 2), 500)}).values()) == {1.0}
+    assert min(battery.p_values({"bytes": np.full((8, 256), 500)}).values()) < 1e-50
+
+
 def test_counts_of_pieces_are_those_of_the_whole(key: bytes) -> None:
     words = whole(next(streams(key)), "c", 1 << 15)[None]
     parts = battery.add([battery.count(words[:, : 1 << 14]), battery.count(words[:, 1 << 14 :])])

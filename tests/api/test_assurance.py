@@ -43,10 +43,10 @@ def test_every_test_that_is_named_exists(assurance: ModuleType) -> None:
     assert not exists("tests/api/test_assurance.py::test_that_is_not_there")
 
 
-def test_every_test_that_the_security_page_names_exists() -> None:
-    named = re.findall(r"`((?:[a-z]+)/test_\w+\.py)`", (ROOT / "SECURITY.md").read_text(encoding="utf-8"))
+def test_every_test_and_proof_that_the_security_page_names_exists() -> None:
+    named = re.findall(r"`([\w/]+/\w+\.(?:py|h))`", (ROOT / "SECURITY.md").read_text(encoding="utf-8"))
     assert len(named) > 30
-    assert [name for name in named if not (ROOT / "tests" / name).exists()] == []
+    assert [name for name in named if not any((folder / name).exists() for folder in (ROOT, ROOT / "tests"))] == []
 
 
 def test_what_never_ran_has_no_figure(assurance: ModuleType) -> None:

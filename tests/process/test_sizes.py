@@ -1,4 +1,4 @@
-"""Columns and races of more entries than 31 and 32 bits count, read from pages of zeros that lie nowhere."""
+"""Columns, races and graphs of more entries than 31 and 32 bits count, read from pages of zeros that lie nowhere."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from stats import assert_law
 
 import dpfast
 from dpfast import RandomisedResponse, Stream
+from dpfast._core import graph as core
 from dpfast.reference import sanitise as reference
 
 pytestmark = pytest.mark.slow
@@ -78,3 +79,24 @@ def test_the_median_of_more_values_than_32_bits_count() -> None:
     n = 2**32 + 16
     assert dpfast.median(zeros(n), bounds=(0, 255), epsilon=1.0, rng=Stream.insecure(1)) == 0
     record("values beyond 32 bits", values=f"{n:,}")
+
+
+def small_and_large(arcs: int) -> list[Any]:
+    """What the searches make of two vertices: all arcs lead to the first, and the last six are those of the second."""
+    found: list[Any] = []
+    for size in (16, arcs):
+        indptr = np.array([0, size - 6, size])
+        indices, weights = zeros(4 * size).view(np.int32), zeros(8 * size).view(np.float64)
+        marks, keys = np.empty(2, np.uint8), np.array([core.KEY_ONE, 1 << 60], np.uint64)
+        core.Arcs(indptr, indices, weights, None, np.array([0, 1], np.uint8)).boundary(marks)
+        followed = core.Arcs(indptr, indices, weights, None).by_buckets(keys, 44)
+        found.append((marks.tolist(), keys.tolist(), followed))
+    return found
+
+
+def test_a_graph_of_more_arcs_than_32_bits_count() -> None:
+    arcs = 2**32 + 16
+    small, large = small_and_large(arcs)
+    assert small == large
+    assert small[0] == [0, 1]  # the arcs of the second vertex, which come last, lead to the other colour
+    record("arcs beyond 32 bits", arcs=f"{arcs:,}")

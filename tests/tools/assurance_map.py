@@ -258,6 +258,7 @@ FIGURES = (
             long("2^31 - 1, 2^31 and 2^31 + 1 rows", "process/test_sizes::test_columns_of_more_rows_than_an_int_counts"),
             long("2^32 + 16 rows", "process/test_sizes::test_a_column_of_more_rows_than_32_bits_count"),
             long("2^32 + 16 entries of a race", "process/test_sizes::test_a_race_of_more_entries_than_32_bits_count"),
+            long("2^32 + 16 arcs of a graph", "process/test_sizes::test_a_graph_of_more_arcs_than_32_bits_count"),
             long("the median of 2^32 + 16 values", "process/test_sizes::test_the_median_of_more_values_than_32_bits_count"),
         ),
     ),

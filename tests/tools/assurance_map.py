@@ -150,9 +150,9 @@ FIGURES = (
                 "64 MiB of words as they are laid out pass a battery that rejects six weak sources",
                 "statistical/test_word_battery",
             ),
+            long("16 GiB pass the same battery", "statistical/test_word_battery::test_sixteen_gib_of_words_pass"),
             long(
-                "16 GiB pass the same battery; 2^26 blocks of columns, releases, threads and 64 children: none twice",
-                "statistical/test_word_battery::test_sixteen_gib_of_words_pass",
+                "2^26 blocks of columns, releases, threads and 64 children: none twice",
                 "process/test_words_apart::test_no_block_of_many_streams_comes_twice_at_length",
             ),
         ),
@@ -243,7 +243,7 @@ FIGURES = (
             often("long text and wide files", "unit/test_files_wide", "unit/test_formats"),
             often("each allocation of the core and of the interpreter failing", "process/test_allocation_failures"),
             long(
-                "a file of 50 million rows, 20 million values of Parquet, 20 million arcs, 100 million log-weights",
+                "a file of 50 million rows, 20 million values of Parquet, 20 million arcs, 1,000 million log-weights",
                 "process/test_memory_ceilings::test_large_work_stays_below_its_ceiling",
             ),
         ),

@@ -34,7 +34,7 @@ help:
 	@echo "make demo    sanitise a real Parquet file and look at the result"
 	@echo "make test    lint, types, all tests, then the core under ASan and UBSan"
 	@echo "make check   thread sanitizer, C driver, mutants, source and binary distributions"
-	@echo "make soak    the statistical tests at length, under a key of today"
+	@echo "make soak    the tests that take long, and their figures into docs/assurance.md"
 	@echo "make bench   speed against copying and against numpy"
 	@echo "make docs    the guide, in build/docs; warnings are errors"
 	@echo "make lint    style, types, C warnings"
@@ -63,7 +63,8 @@ check: $(INSTALLED) build/tsan/built build/c/asan
 	@$(STAGE) "distributions" $(BIN)/pytest -q -m package tests/process
 
 soak: $(INSTALLED)
-	@$(STAGE) "long tests" $(BIN)/pytest -q -s -m slow tests
+	@$(STAGE) "long tests" $(BIN)/pytest -q -s -m slow tests; status=$$?; \
+		$(BIN)/python tests/tools/assurance.py && exit $$status
 
 bench: $(INSTALLED)
 	@$(BIN)/python bench/report.py

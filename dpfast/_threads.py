@@ -138,7 +138,10 @@ def _run(task: Callable[[int, int, threading.Event], None], n_rows: int, rows: i
     executor = _executor(count)
     futures: list[Future[None]] = []
     try:
-        futures.extend(executor.submit(work) for _ in range(count))
+        try:
+            futures.extend(executor.submit(work) for _ in range(count))
+        except RuntimeError:  # no memory or no leave for one more thread: this one works in its place
+            work()
         wait(futures)
     except BaseException:
         cancelled.set()

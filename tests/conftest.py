@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
+import soak
 
 from dpfast._core import rows as core
 
@@ -22,6 +23,16 @@ def pytest_configure() -> None:
     meant = os.environ.get("DPFAST_TESTED_BUILD")
     if meant and not Path(core.__file__).resolve().is_relative_to(Path(meant).resolve()):
         raise pytest.UsageError(f"dpfast._core comes from {core.__file__}, not from {meant}")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if report.when == "setup":
+        soak.begin()
+    if item.get_closest_marker("slow") and not report.skipped and (report.when == "call" or report.failed):
+        soak.keep(item.nodeid, passed=report.passed, seconds=report.duration)
+    return report
 
 
 @pytest.fixture(scope="session")

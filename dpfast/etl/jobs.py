@@ -230,21 +230,30 @@ def background(threads: int) -> Iterator[Background]:
 
     On leaving the block the thread has ended: at once after a failure, but for the call that runs.
     """
-    if threads == 1:
-        yield Background(None)
-        return
-    with ThreadPoolExecutor(1, thread_name_prefix="dpfast-write") as pool:
+    with _helper(threads, "dpfast-write") as pool:
         yield Background(pool)
 
 
 @contextmanager
 def read_ahead(items: Iterator[T], threads: int) -> Iterator[Iterator[T]]:
     """Give an iterator over `items` that is one item ahead, on a thread of its own unless `threads` is 1."""
+    with _helper(threads, "dpfast-read") as pool:
+        yield items if pool is None else _ahead(items, pool)
+
+
+@contextmanager
+def _helper(threads: int, name: str) -> Iterator[ThreadPoolExecutor | None]:
+    """Give a thread that has started; None where a job is to keep to one, or where there is no memory or leave for another."""
     if threads == 1:
-        yield items
+        yield None
         return
-    with ThreadPoolExecutor(1, thread_name_prefix="dpfast-read") as pool:
-        yield _ahead(items, pool)
+    with ThreadPoolExecutor(1, thread_name_prefix=name) as pool:
+        try:
+            pool.submit(int).result()
+            found = pool
+        except RuntimeError:
+            found = None
+        yield found
 
 
 def _ahead(items: Iterator[T], pool: ThreadPoolExecutor) -> Iterator[T]:

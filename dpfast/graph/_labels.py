@@ -32,7 +32,8 @@ class Labels:
     @classmethod
     def numbered(cls, n_vertices: object) -> Labels:
         """Vertices 0 .. n-1."""
-        return cls(range(integer(n_vertices, "n_vertices", minimum=0)))
+        n = integer(n_vertices, "n_vertices", minimum=0)
+        return cls(range(min(n, VERTICES_MAX + 1)))  # a range beyond 2**63 has no len()
 
     @classmethod
     def named(cls, names: Iterable[Any]) -> Labels:

@@ -14,6 +14,7 @@ import pytest
 
 from dpfast import ArgumentError, ArgumentTypeError, OutsideDomainError, RandomisedResponse, Stream, _threads
 from dpfast._threads import available, check_threads, run_rows
+from dpfast.etl.jobs import background, read_ahead
 
 LIMIT = 5.0  # seconds before a test says that something hangs
 
@@ -149,6 +150,42 @@ def test_no_more_threads_than_tasks(small: None) -> None:
     before = set(threading.enumerate())
     run_rows(lambda *_: time.sleep(0.01), 50, 500)
     assert len(set(threading.enumerate()) - before) <= 5
+
+
+@pytest.mark.parametrize("room", [0, 1, 2])
+def test_without_room_for_another_thread_the_caller_does_the_rest(
+    small: None, room: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a limit of processes or of memory does to a new thread; those that started work on."""
+    start, left = threading.Thread.start, iter(range(room))
+    names = set()
+
+    def started(thread: threading.Thread) -> None:
+        if next(left, None) is None:
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    done = np.zeros(200, int)
+
+    def task(start: int, stop: int, _: threading.Event) -> None:
+        done[start:stop] += 1
+        names.add(threading.current_thread() is threading.main_thread())
+        time.sleep(0.005)
+
+    _threads._forget_pool()
+    monkeypatch.setattr(threading.Thread, "start", started)
+    run_rows(task, 200, 4)
+    assert (done == 1).all()
+    assert names == ({True} if room == 0 else {True, False})
+    with read_ahead(iter([1, 2, 3]), 2) as items, background(2) as writer:
+        written: list[int] = []
+        for item in items:
+            writer.submit(written.append, item)
+        writer.wait()
+    assert written == [1, 2, 3]
+    monkeypatch.undo()
+    run_rows(task, 200, 4)
+    assert (done == 2).all()
 
 
 @pytest.mark.parametrize("threads", [2, 3, 8])

@@ -16,9 +16,15 @@ from dpfast._frames_spark import arrow_schema
 from dpfast._policy_base import table_payment
 from dpfast._policy_plan import id_columns, id_names
 from dpfast._sources.places import locate
-from dpfast.errors import ArgumentTypeError
+from dpfast.duff._request import Request, grid_of, terms_of
+from dpfast.duff.brackets import counted_answers
+from dpfast.duff.groups import codes_of
+from dpfast.duff.selection import Asked
+from dpfast.duff.weights import Weights
+from dpfast.errors import ArgumentError, ArgumentTypeError
 from dpfast.etl._spark_files import ClusterJob, check_places
-from dpfast.etl._spark_session import check_frame, check_session, noise_of, spark_schema
+from dpfast.etl._spark_quantile import IndexRows, KeptRows, empty_column
+from dpfast.etl._spark_session import check_frame, check_session, is_remote, noise_of, spark_schema
 from dpfast.etl._spark_tasks import Recipe, SanitiseBatches
 from dpfast.etl.folders import sanitise_folder
 from dpfast.etl.plan import FilePlan
@@ -28,9 +34,16 @@ from dpfast.ids import prepare_ids
 from dpfast.policy import Policy
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["estimate", "sanitise", "sanitise_files"]
+    from dpfast._spending import Charges
+    from dpfast.domain import Domain
+    from dpfast.duff.data import Neighbours
+    from dpfast.randomness import Column, Stream
+
+__all__ = ["estimate", "quantile", "sanitise", "sanitise_files"]
 
 _NO_IDS = (
     "ids= is needed: the rows of a DataFrame have no order, and Spark computes them again for every action, after a failure and "
@@ -239,3 +252,96 @@ def estimate(
     if not isinstance(policy, Policy):
         raise ArgumentTypeError("policy must be a Policy; Policy.load(path) reads one from a file")
     return policy.estimate(df, columns, by=by, **options)
+
+
+def quantile(
+    df: DataFrame,
+    column: str,
+    q: Any,
+    *,
+    bounds: Any,
+    epsilon: float,
+    neighbours: Neighbours = "add_remove",
+    step: Any = None,
+    missing: Any = None,
+    by: str | tuple[str, ...] | None = None,
+    keys: Sequence[Any] | Domain | None = None,
+    public_groups: bool = False,
+    rows_per_person: int = 1,
+    column_name: Column = None,
+    rng: Stream | None = None,
+    ledger: Charges | None = None,
+) -> Any:
+    """Release the q-quantile of a column, or of each group of it; `epsilon` is what the whole call spends, however many groups.
+
+    What `dpfast.quantile` gives for the same rows in memory, also draw by draw: executors count, the driver draws once.
+
+    Parameters
+    ----------
+    df : pyspark.sql.DataFrame
+        Read once.
+    column : str
+        Its name: integers, floats, booleans, dates or timestamps.
+    q, bounds, epsilon, neighbours, step, missing, keys, public_groups, rows_per_person, ledger
+        As for `dpfast.quantile`.
+    by : str or tuple of str, optional
+        Names of the columns that say which group a row is in.
+    column_name : str or tuple of str
+        Required with a keyed stream; keeps the noise of two columns apart.
+    rng : Stream, optional
+        On the driver. Default: a fresh stream, new entropy for this call.
+
+    Returns
+    -------
+    int, float, numpy.datetime64 or timedelta64; with `by=` an ndarray of shape (len(keys),), in the order of the keys
+        Values of the grid.
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError, DomainError, LedgerError
+        Before any job.
+    CorruptDataError
+        If counts of two passes do not agree.
+    MissingPackageError
+        Without pyspark, or with one that is too old.
+
+    Notes
+    -----
+    **Privacy guarantee.** Pure `epsilon` for neighbouring DataFrames, exactly; see `dpfast.quantile`. The ledger is charged before
+    the first job; a job that fails afterwards has spent, and under a key the same call is free. The time a call takes, and what
+    Spark logs of sizes, are not protected.
+
+    The group and the grid index of each row that counts are made once and kept on the executors, in memory and on local disks,
+    until Spark cleans up after the call: every pass sees the same rows, also of a DataFrame that is not the same each time it is
+    computed. If an executor is lost, the call fails.
+
+    **Cost.** One pass through Python for all groups together, some 40 bytes a row on the executors; then passes of Spark's own over
+    these, at most 1 + ceil(log points / log b), where b = max(2^20 / groups, 16), and as a rule two. To the driver come b
+    bins for each end of a group, or its order statistics around the rank: 4 (ln points + 14) / epsilon of them. Persons are not
+    counted: there is no `person=`.
+
+    References
+    ----------
+    Duff: arXiv 2010.04235.
+
+    Examples
+    --------
+    >>> from dpfast.etl import spark as on_spark
+    >>> on_spark.quantile(df, "delay", 0.9, bounds=(0, 600), epsilon=1.0, by="origin", keys=["EWR", "JFK"])  # doctest: +SKIP
+    """
+    check_frame(df)
+    if is_remote(df.sparkSession):
+        raise ArgumentError("a quantile needs a session of Spark itself, not of Spark Connect: rows are kept between its passes")
+    asked = Asked.of(q, grid_of(empty_column(df, column, "column"), bounds, step, neighbours, missing), neighbours)
+    names = () if by is None else by if isinstance(by, tuple) else (by,)
+    request = Request(epsilon, neighbours, by, keys, public_groups, rows_per_person, None, column_name, rng, None, ledger)
+    terms, groups = terms_of(request), tuple(empty_column(df, name, "by=") for name in names)
+    if terms.domain is not None:
+        codes_of(groups, terms.domain, 1)  # whether keys and columns fit
+    digest, weights = terms.digest(asked.digest), Weights(terms.share)
+    terms.charge(digest)
+    blocks = terms.stream.draws(column_name, digest, terms.n_groups).as_words()
+    rows = KeptRows(df, [column, *names], IndexRows(asked.numbers, terms.domain))
+    answers = counted_answers(rows, terms.n_groups, asked.question(terms.share), weights, blocks)
+    grid = asked.numbers.grid
+    return grid.value(int(answers[0])) if terms.domain is None else grid.values(answers)

@@ -1,7 +1,7 @@
 """Windows of many groups by counts alone: for rows that lie elsewhere, in any number of parts.
 
-Precondition: something that counts: asked for ranges of grid cells in groups, each cut into bins, it tells how many rows every bin
-has that is not empty. Counts of parts may be added up in any order. Postcondition: the window of each group, as
+Precondition: something that counts: asked for ranges of grid cells in groups, each cut into bins, it tells how many rows each bin
+has, of those that have any. Counts of parts may be added up in any order. Postcondition: the window of each group, as
 `_select.find_window` gives it.
 
 Method. The first and the last wanted place of a group are looked for in all groups at once. A pass cuts the range that holds such
@@ -15,7 +15,7 @@ have the rows that it had as a bin ends the search with one error, always the sa
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -41,8 +41,8 @@ __all__ = ["Bins", "Count", "Ranges", "bins_of", "counted_answers", "find_window
 BINS: Final = 1 << 20  # of all groups in one pass
 BINS_LEAST: Final = 16  # of a range
 CHANGED: Final = (
-    "the rows were not the same in two passes over them; a quantile is of one set of rows, so nothing was answered: give data that "
-    "do not change while they are read"
+    "the rows were not the same in two passes over them; a quantile is of one set of rows, so nothing was answered: give data "
+    "that do not change while they are read"
 )
 
 
@@ -100,9 +100,7 @@ def most_passes(points: int, n_groups: int) -> int:
     return passes
 
 
-def find_windows(
-    count: Count, n_groups: int, points: int, law_of: Callable[[Integers], Law]
-) -> tuple[core.Windows, Law]:
+def find_windows(count: Count, n_groups: int, points: int, law_of: Callable[[Integers], Law]) -> tuple[core.Windows, Law]:
     """Return the windows of the wanted places of all groups, and the law that says which places these are.
 
     Parameters
@@ -127,8 +125,8 @@ def find_windows(
 
     Notes
     -----
-    At most `most_passes` of them, a public number. What a pass gives is, for each group, at most `bins_of` bins for either end, or
-    that many rows and twice the wanted places.
+    At most `most_passes` of them, a public number. A pass gives, for each group, at most `bins_of` bins for either end, or that
+    many cells and twice the wanted places.
     """
     search = _Search(n_groups, points)
     found = search.ask(count)

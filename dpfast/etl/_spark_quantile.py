@@ -1,8 +1,8 @@
 """Rows on a cluster for a quantile: executors find the grid index and the group of each row, keep them, and count.
 
 The pairs are made once and kept on the executors without their lineage (``localCheckpoint``): every pass is over the same rows,
-also where the DataFrame would not give the same rows twice. An executor that is lost takes its rows along, and the job fails; they
-are never made again.
+also where the DataFrame would not give the same rows twice. An executor that is lost takes its rows along, and the job fails:
+they are never made again.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from dpfast.duff._chunks import Memory
 from dpfast.duff.brackets import Bins, Ranges
 from dpfast.duff.groups import codes_of, indices_by_row
 from dpfast.errors import ArgumentError, ArgumentTypeError
+from dpfast.etl._spark_tasks import gathered
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -62,27 +63,18 @@ class IndexRows:
         self._domain = domain
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        waiting: list[pa.RecordBatch] = []
-        for batch in batches:
-            waiting.append(batch)
-            if sum(one.num_rows for one in waiting) >= TASK_ROWS:
-                yield self._indexed(waiting)
-                waiting = []
-        if waiting:
-            yield self._indexed(waiting)
-
-    def _indexed(self, batches: list[pa.RecordBatch]) -> pa.RecordBatch:
         import pyarrow as pa
 
-        column, *by = pa.Table.from_batches(batches).columns
-        if self._domain is None:
-            k, codes = 1, np.zeros(len(column), np.uint32)
-        else:
-            k, codes = self._domain.size, codes_of(tuple(by), self._domain, 1)
-        memory = Memory(column.chunks, pa.array([], column.type))
-        indices = indices_by_row(memory, self._grid, self._cells, codes, k, self._missing, 1)
-        counts = codes < k
-        return pa.RecordBatch.from_pydict({"group": codes[counts].astype(np.int32), "at": indices[counts].astype(np.int64)})
+        for batch in gathered(batches, TASK_ROWS):
+            column, *by = batch.columns
+            if self._domain is None:
+                k, codes = 1, np.zeros(len(column), np.uint32)
+            else:
+                k, codes = self._domain.size, codes_of(tuple(by), self._domain, 1)
+            indices = indices_by_row(Memory([column]), self._grid, self._cells, codes, k, self._missing, 1)
+            counts = codes < k
+            found = {"group": codes[counts].astype(np.int32), "at": indices[counts].astype(np.int64)}
+            yield pa.RecordBatch.from_pydict(found)
 
 
 class KeptRows:

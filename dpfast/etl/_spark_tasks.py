@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from dpfast._schema import plain_type
 from dpfast.errors import MissingPackageError
@@ -16,7 +16,11 @@ from dpfast.randomness import STREAM_VERSION
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Recipe", "SanitiseBatches"]
+__all__ = ["Recipe", "SanitiseBatches", "gathered"]
+
+# Spark hands over 10,000 rows at a time if not told otherwise; what a batch costs whatever its size is then half of all.
+BATCH_ROWS: Final = 1 << 16
+BATCH_BYTES: Final = 1 << 24
 
 
 @dataclass(frozen=True, repr=False)
@@ -71,7 +75,7 @@ class SanitiseBatches:
         recipe.check()
         stream = recipe.noise.stream()
         plan: FilePlan | None = None
-        for numbered in batches:
+        for numbered in gathered(batches):
             batch = numbered.rename_columns(self._names)
             if plan is None:
                 plan = FilePlan.of(recipe.policy, self._whole(batch.schema), recipe.ids)
@@ -82,6 +86,26 @@ class SanitiseBatches:
         import pyarrow as pa
 
         return pa.schema([*schema, *(pa.field(name, pa.null()) for name in self._dropped)])
+
+
+def gathered(batches: Iterator[pa.RecordBatch], rows: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
+    """Put batches together until they have `rows` rows or some megabytes."""
+    import pyarrow as pa
+
+    waiting: list[pa.RecordBatch] = []
+
+    def together() -> Iterator[pa.RecordBatch]:
+        if len(waiting) == 1:
+            yield waiting[0]
+        else:
+            yield from pa.Table.from_batches(waiting).combine_chunks().to_batches() if waiting else ()
+        waiting.clear()
+
+    for batch in batches:
+        waiting.append(batch)
+        if sum(one.num_rows for one in waiting) >= rows or sum(one.nbytes for one in waiting) >= BATCH_BYTES:
+            yield from together()
+    yield from together()
 
 
 def _plain(batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -307,18 +307,18 @@ def quantile(
 
     Notes
     -----
-    **Privacy guarantee.** Pure `epsilon` for neighbouring DataFrames, exactly; see `dpfast.quantile`. The ledger is charged before
-    the first job; a job that fails afterwards has spent, and under a key the same call is free. The time a call takes, and what
-    Spark logs of sizes, are not protected.
+    **Privacy guarantee.** Pure `epsilon` for neighbouring DataFrames, exactly; see `dpfast.quantile`. The ledger is charged
+    before the first job: one that fails has spent, and under a key the same call again is free. The time a call takes, and what
+    Spark itself logs of sizes, are not protected.
 
     The group and the grid index of each row that counts are made once and kept on the executors, in memory and on local disks,
     until Spark cleans up after the call: every pass sees the same rows, also of a DataFrame that is not the same each time it is
     computed. If an executor is lost, the call fails.
 
-    **Cost.** One pass through Python for all groups together, some 40 bytes a row on the executors; then passes of Spark's own over
-    these, at most 1 + ceil(log points / log b), where b = max(2^20 / groups, 16), and as a rule two. To the driver come b
-    bins for each end of a group, or its order statistics around the rank: 4 (ln points + 14) / epsilon of them. Persons are not
-    counted: there is no `person=`.
+    **Cost.** One pass of Python for all groups together; then passes of Spark's own over what is kept, as a rule two, and at most
+    1 + ceil(log points / log b), where b = max(2^20 / groups, 16). To the driver come some b bins for each group, and at last
+    its order statistics around the rank, about 4 (ln points + 14) / epsilon of them. There is no `person=`, which would need the
+    rows of a person together, and no `method=`.
 
     References
     ----------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import datetime
 import os
 import re
 import signal
@@ -20,11 +21,14 @@ from spark_cases import KEY, VARIABLE, expected, files, policy, rows, session_in
 from dpfast import (
     ArgumentError,
     FileError,
+    Ledger,
     OutsideDomainError,
     Policy,
     PolicyError,
+    Privacy,
     RandomisedResponse,
     Stream,
+    quantile,
     sanitise_file,
 )
 from dpfast._sources.source import combined_digest
@@ -213,6 +217,60 @@ def test_estimates_are_those_of_one_machine(spark: Any) -> None:
     raw = spark.createDataFrame(pa.table({"stops": pa.array(np.arange(1000), pa.int16())}))
     with pytest.raises(OutsideDomainError):
         on_spark.estimate(raw, rules, "stops")
+
+
+def test_quantiles_are_those_of_rows_in_memory(spark: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(8)
+    delays = pa.array(np.round(rng.gamma(2, 20, 3000), 1), mask=rng.random(3000) < 0.05)
+    days = pa.array(rng.integers(0, 400, 3000), pa.int32()).cast(pa.date32())
+    table = pa.table(
+        {"late.by": delays, "day": days, "from": rng.choice(["x", "y", "z"], 3000).tolist(), "h": rng.integers(0, 9, 3000)}
+    )
+    ledger = Ledger(tmp_path / "ledger", cap=Privacy(3.0, 0.0, "add_remove", 1))
+
+    def both(rows: pa.Table, partitions: int, column: str, q: float, **options: Any) -> None:
+        def stream() -> Stream:
+            return Stream(key=KEY, context="delays")
+
+        names = options.pop("by", ())
+        by = rows[names] if isinstance(names, str) else tuple(rows[name] for name in names)
+        want = quantile(rows[column], q, column_name="d", rng=stream(), by=by if names else None, **options)
+        df = spark.createDataFrame(rows).repartition(partitions)
+        options |= {"ledger": ledger} if options["epsilon"] == 2.0 else {}
+        found = on_spark.quantile(df, column, q, column_name="d", rng=stream(), by=names or None, **options)
+        assert type(found) is type(want)
+        np.testing.assert_array_equal(found, want)
+
+    for partitions in (1, 2, 7):  # z counts nowhere, w has no rows
+        both(table, partitions, "late.by", 0.9, bounds=(0.0, 200.0), epsilon=2.0, by="from", keys=["y", "w", "x"])
+    assert ledger.spent().epsilon == 2.0
+    pairs = [(name, hour) for name in "xyzw" for hour in range(9)]
+    year = datetime.date(1970, 1, 1), datetime.date(1971, 1, 1)
+    fixed: dict[str, Any] = {"neighbours": "replace_one", "public_groups": True}
+    both(table, 2, "day", 0.5, bounds=year, epsilon=0.5, by=("from", "h"), keys=pairs, **fixed)
+    both(table, 2, "late.by", 0.2, bounds=(0.0, 200.0), epsilon=0.1, neighbours="replace_one", missing=150.0)
+    for n in (0, 1):
+        both(table.slice(0, n), 2, "h", 0.5, bounds=(0, 1 << 40), epsilon=1.0)
+
+
+def test_quantiles_see_rows_that_are_never_the_same_once(spark: Any, tmp_path: Path) -> None:
+    from pyspark import TaskContext
+
+    marks = str(tmp_path)
+
+    def another_each_time(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        task = TaskContext.get()
+        name = f"{marks}/{task.partitionId()}.{task.attemptNumber()}"
+        seen = len([one for one in os.listdir(marks) if one.startswith(os.path.basename(name))])
+        open(f"{name}.{seen}", "w").close()
+        yield pa.RecordBatch.from_pydict({"x": np.random.default_rng().integers(0, 1 << 40, 2000)})
+        if task.partitionId() == 0 and task.attemptNumber() == 0:
+            raise RuntimeError("lost")
+
+    df = spark.range(0, 2, 1, 2).mapInArrow(another_each_time, "x long")
+    found = on_spark.quantile(df, "x", 0.5, bounds=(0, 1 << 40), epsilon=100.0)
+    assert abs(found / (1 << 40) - 0.5) < 0.1
+    assert sorted(os.listdir(tmp_path)) == ["0.0.0", "0.1.0", "1.0.0"]
 
 
 @pytest.mark.parametrize("ids", [None, "member id"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -12,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpfast import Stream, quantile
-from dpfast.duff import _select_draw, brackets
+from dpfast.duff import brackets
 from dpfast.duff._request import Request, grid_of, terms_of
+from dpfast.duff._select_draw import Question
 from dpfast.duff.brackets import Bins, Ranges, bins_of, counted_answers, find_windows, most_passes
 from dpfast.duff.selection import Asked
 from dpfast.duff.weights import Weights
@@ -43,17 +43,31 @@ class Parts:
         return Bins(*found.T)
 
 
-def answers(values: Any, codes: Any, q: Any, neighbours: Any, epsilon: float, rng: Stream, parts: int = 3, **options: Any) -> Any:
-    """By counts, of the groups that KEYS are."""
-    asked = Asked.of(q, grid_of(values, options["bounds"], options.get("step"), neighbours, None), neighbours)
-    request = Request(epsilon, neighbours, "g", KEYS, True, 1, None, None, rng, None, None)
-    terms = terms_of(request)
-    blocks = rng.draws(None, terms.digest(asked.digest), terms.n_groups).as_words()
-    places = np.array([KEYS.index(code) if code in KEYS else -1 for code in codes.tolist()], np.int64)
+def counted(
+    values: Any,
+    groups: Any,
+    q: Any,
+    rng: Stream,
+    *,
+    epsilon: float = 1.0,
+    neighbours: Any = "add_remove",
+    parts: int = 3,
+    bounds: Any,
+) -> tuple[list[Any], Parts]:
+    """Answers for the groups KEYS by counts, and what counted."""
+    asked = Asked.of(q, grid_of(values, bounds, None, neighbours, None), neighbours)
+    terms = terms_of(Request(epsilon, neighbours, "g", KEYS, True, 1, None, None, rng, None, None))
+    blocks = rng.draws(None, terms.digest(asked.digest), len(KEYS)).as_words()
+    places = np.array([KEYS.index(group) if group in KEYS else -1 for group in groups.tolist()], np.int64)
     count = Parts(places, asked.numbers.cells.snap(values), parts)
-    found = counted_answers(count, terms.n_groups, asked.question(terms.share), Weights(terms.share), blocks)
-    assert count.passes <= most_passes(asked.numbers.grid.size, 3)
-    return asked.numbers.grid.values(found)
+    found = counted_answers(count, len(KEYS), asked.question(terms.share), Weights(terms.share), blocks)
+    return asked.numbers.grid.values(found).tolist(), count
+
+
+def in_memory(values: Any, groups: Any, q: Any, rng: Stream, **options: Any) -> list[Any]:
+    options = {"epsilon": 1.0, **options}
+    found: list[Any] = quantile(values, q, by=groups, keys=KEYS, public_groups=True, rng=rng, **options).tolist()
+    return found
 
 
 @pytest.mark.parametrize("bins", [1, 1 << 20])
@@ -65,17 +79,78 @@ def answers(values: Any, codes: Any, q: Any, neighbours: Any, epsilon: float, rn
     st.sampled_from([(0, 30), (-(1 << 41), 1 << 41)]),
     st.booleans(),
 )
-def test_answers_are_those_of_rows_in_memory(
+def test_counts_give_the_answers_of_rows_in_memory(
     bins: int, pairs: list[tuple[int, int]], q: Any, neighbours: Any, epsilon: float, bounds: Any, tied: bool
 ) -> None:
     values, groups = np.array(pairs, np.int64).reshape(-1, 2).T
     values = values % 40 if tied else values
-    options: dict[str, Any] = {"bounds": bounds}
-    want = quantile(
-        values, q, epsilon=epsilon, neighbours=neighbours, by=groups, keys=KEYS, public_groups=True, rng=Stream.insecure(5), **options
-    )
+    options: dict[str, Any] = {"bounds": bounds, "neighbours": neighbours, "epsilon": epsilon}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(brackets, "BINS", bins)
         patch.setattr(brackets, "BINS_LEAST", 2)
-        found = answers(values, groups, q, neighbours, epsilon, Stream.insecure(5), parts=len(pairs) % 4 + 1, **options)
-    assert found.tolist() == want.tolist()
+        found, count = counted(values, groups, q, Stream.insecure(5), parts=len(pairs) % 4 + 1, **options)
+        assert count.passes <= most_passes(bounds[1] - bounds[0] + 1, len(KEYS))
+    assert found == in_memory(values, groups, q, Stream.insecure(5), **options)
+
+
+def test_what_comes_to_the_driver_is_bins_and_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(brackets, "BINS", 48)
+    rng = np.random.default_rng(3)
+    values, groups = np.exp(rng.normal(8, 3, 30_000)).astype(np.int64), rng.choice([1, 3], 30_000)
+    options: dict[str, Any] = {"bounds": (0, 1 << 50), "epsilon": 5.0}
+    found, count = counted(values, groups, 0.9, Stream.insecure(2), **options)
+    assert found == in_memory(values, groups, 0.9, Stream.insecure(2), **options)
+    places = np.ptp(Question(9, 10, (1 << 50) + 1, Fraction(5), False).law(Weights(Fraction(5)), 30).places(30_000))
+    assert count.most <= 2 * (2 * bins_of(3) + 2 * places)
+    assert 3 < count.passes <= most_passes((1 << 50) + 1, 3) == 14
+
+
+def test_a_point_far_out_is_settled_by_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Question, "cap", property(lambda self: 2))
+    values, groups = np.arange(60) // 2, np.repeat([1, 3], 30)
+    far = 0
+    for seed in range(8):
+        found, count = counted(values, groups, 0.5, Stream.insecure(seed), epsilon=0.1, bounds=(0, 40))
+        assert found == in_memory(values, groups, 0.5, Stream.insecure(seed), epsilon=0.1, bounds=(0, 40))
+        far += count.passes > 1
+    assert far
+
+
+@pytest.mark.parametrize("change", ["one more", "one less", "one moved", "another each time"])
+def test_rows_that_change_between_passes_end_in_one_error(monkeypatch: pytest.MonkeyPatch, change: str) -> None:
+    monkeypatch.setattr(brackets, "BINS", 1)
+    rng = np.random.default_rng(4)
+    values, at = np.zeros(4000, np.int64), rng.integers(0, 1 << 30, 4000)
+    middle = int(np.sort(at)[2000])
+    law = Question(1, 2, 1 << 30, Fraction(1), False)
+
+    class Changing(Parts):
+        def __call__(self, ranges: Ranges) -> Bins:
+            found = super().__call__(ranges)
+            if self.passes == 1:
+                new = {
+                    "one more": np.append(at, middle),
+                    "one less": np.delete(at, np.flatnonzero(at == middle)[0]),
+                    "one moved": np.where(at == middle, 0, at),
+                    "another each time": at,
+                }[change]
+                self.parts = [(np.zeros(new.size, np.int64), new)]
+            if change == "another each time":
+                self.parts = [(values, rng.integers(0, 1 << 30, 4000))]
+            return found
+
+    count = Changing(values, at)
+    with pytest.raises(CorruptDataError) as caught:
+        find_windows(count, 1, 1 << 30, lambda sizes: law.law_of_groups(Weights(Fraction(1)), sizes))
+    assert str(caught.value) == brackets.CHANGED
+    assert count.passes == 2
+
+
+def test_counts_that_do_not_change_end() -> None:
+    """The control of the test above."""
+    at = np.random.default_rng(4).integers(0, 1 << 30, 4000)
+    law = Question(1, 2, 1 << 30, Fraction(1), False)
+    windows, _ = find_windows(
+        Parts(np.zeros(4000, np.int64), at), 1, 1 << 30, lambda sizes: law.law_of_groups(Weights(Fraction(1)), sizes)
+    )
+    assert windows.window(0)[3] == 4000

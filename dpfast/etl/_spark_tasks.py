@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal, cast
 
 from dpfast._schema import plain_type
+from dpfast._spending import Pay
 from dpfast.errors import MissingPackageError
 from dpfast.etl._spark_session import Noise
 from dpfast.etl.plan import FilePlan
 from dpfast.policy import Policy
-from dpfast.randomness import STREAM_VERSION
+from dpfast.randomness import STREAM_VERSION, Stream
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Recipe", "SanitiseBatches", "gathered"]
+__all__ = ["Recipe", "SanitiseBatches", "TellCharge", "Told", "gathered"]
 
 # Spark hands over 10,000 rows at a time if not told otherwise; what a batch costs whatever its size is then half of all.
 BATCH_ROWS: Final = 1 << 16
@@ -44,12 +45,61 @@ class Recipe:
     digest: bytes
     stream_version: int = STREAM_VERSION
 
+    @property
+    def addressing(self) -> Literal["id", "row"]:
+        return "id" if self.ids else "row"
+
     def check(self) -> None:
         """Refuse to work where another dpfast than that of the driver is installed, as far as it matters."""
         if self.stream_version != STREAM_VERSION or self.digest != self.policy.digest:
             raise MissingPackageError(
                 "the executor has another version of dpfast than the driver: the noise would differ; install the same on both"
             )
+
+
+@dataclass(frozen=True)
+class Told:
+    """What executors tell the driver of a stream that it does not have: enough to charge a ledger, and to publish.
+
+    Attributes
+    ----------
+    spend : bytes
+        Names the charge, as the stream itself would.
+    fingerprint : str
+        Of the key.
+    """
+
+    spend: bytes
+    fingerprint: str | None
+    kind: str = "keyed"
+
+    @classmethod
+    def by(cls, recipe: Recipe, source: bytes | None = None) -> Told:
+        """Where the key is; with the digest of the source, if there is one."""
+        stream = recipe.noise.stream()
+        stream = stream if recipe.ids or source is None else stream.bind_source(source)
+        return cls(stream.spend_key(recipe.addressing, (), recipe.digest), stream.fingerprint)
+
+    def charge(self, pay: Pay, recipe: Recipe) -> None:
+        """On the driver."""
+        pay(cast(Stream, self), recipe.addressing, self.spend)
+
+
+class TellCharge:
+    """For `mapInArrow`: one row with what a ledger has to know of a DataFrame's noise."""
+
+    SCHEMA = "spend binary, fingerprint string"
+
+    def __init__(self, recipe: Recipe) -> None:
+        self._recipe = recipe
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        self._recipe.check()
+        for _ in (number for batch in batches for number in batch.column(0).to_pylist()):
+            told = Told.by(self._recipe)
+            yield pa.RecordBatch.from_pydict({"spend": [told.spend], "fingerprint": [told.fingerprint]})
 
 
 class SanitiseBatches:

@@ -22,10 +22,10 @@ from dpfast.duff.groups import codes_of
 from dpfast.duff.selection import Asked
 from dpfast.duff.weights import Weights
 from dpfast.errors import ArgumentError, ArgumentTypeError
-from dpfast.etl._spark_files import ClusterJob, check_places
+from dpfast.etl._spark_files import ClusterJob, check_places, translated
 from dpfast.etl._spark_quantile import IndexRows, KeptRows, empty_column
 from dpfast.etl._spark_session import check_frame, check_session, is_remote, noise_of, spark_schema
-from dpfast.etl._spark_tasks import Recipe, SanitiseBatches
+from dpfast.etl._spark_tasks import Recipe, SanitiseBatches, TellCharge, Told
 from dpfast.etl.folders import sanitise_folder
 from dpfast.etl.plan import FilePlan
 from dpfast.etl.report import Report
@@ -60,6 +60,7 @@ def sanitise(
     key: bytes | str | os.PathLike[str] | None = None,
     context: str | None = None,
     ids: str | tuple[str, ...] | None = None,
+    ledger: Charges | None = None,
 ) -> DataFrame:
     """Sanitise a DataFrame of Spark: lazily, and with the same answers however often and wherever it is computed.
 
@@ -76,6 +77,9 @@ def sanitise(
         The name of the population; the same for all its releases.
     ids : str or tuple of str
         Names of the columns that identify a row; public or dropped ones. They must be unique; this is not checked.
+    ledger : Ledger, optional
+        On the driver; charged by this call, once for the policy under one key and context. Starts a job of one row: executors
+        name the charge, as they have the key.
 
     Returns
     -------
@@ -87,6 +91,8 @@ def sanitise(
     ------
     ArgumentError, ArgumentTypeError, PolicyError
         If the request is wrong or the policy does not fit the schema; before any job.
+    LedgerError
+        If the ledger has no room.
     MissingPackageError
         Without pyspark, or with one that is too old.
 
@@ -108,7 +114,7 @@ def sanitise(
     check_frame(df)
     if not isinstance(policy, Policy):
         raise ArgumentTypeError("policy must be a Policy; Policy.load(path) reads one from a file")
-    noise = noise_of(df.sparkSession, key, context)
+    noise, pay = noise_of(df.sparkSession, key, context), table_payment(policy, ledger)
     if ids is None:
         raise ArgumentTypeError(_NO_IDS)
     schema = arrow_schema(df.schema)
@@ -119,6 +125,11 @@ def sanitise(
     recipe = Recipe(policy, noise, names, policy.digest)
     kept = [schema.names[place] for place in needed]
     task = SanitiseBatches(recipe, kept, [name for name in schema.names if name not in kept])
+    if ledger is not None:
+        tell = TellCharge(recipe)
+        with translated():
+            [row] = df.sparkSession.range(1).mapInArrow(tell, tell.SCHEMA).collect()
+        Told(bytes(row["spend"]), row["fingerprint"]).charge(pay, recipe)
     # By place: Spark takes a dot in a name for a step into a structure, and two names that differ in case for one.
     numbered = df.toDF(*(f"c{place}" for place in range(len(schema))))
     return numbered.select(*(f"c{place}" for place in needed)).mapInArrow(task, spark_schema(df.schema, planned))
@@ -135,6 +146,7 @@ def sanitise_files(
     ids: str | tuple[str, ...] | None = None,
     overwrite: bool = False,
     resume: bool = True,
+    ledger: Charges | None = None,
 ) -> Report:
     """Sanitise Parquet files on a cluster: Spark schedules, its workers read and write as `sanitise_file` does.
 
@@ -158,6 +170,8 @@ def sanitise_files(
         Whether an existing target that dpfast made may be replaced.
     resume : bool, default True
         Whether parts that a stopped run of this job has made are taken; otherwise they are deleted.
+    ledger : Ledger, optional
+        On the driver; charged before anything is drawn, and as `sanitise_file` charges: the same job only once.
 
     Returns
     -------
@@ -167,7 +181,7 @@ def sanitise_files(
     ------
     ArgumentError, ArgumentTypeError, PolicyError
         If the request is wrong or the policy does not fit; before any job.
-    FileError, CorruptDataError, OutsideDomainError, IdError
+    FileError, CorruptDataError, OutsideDomainError, IdError, LedgerError
         As `sanitise_file`, also where an executor raised them.
     MissingPackageError
         Without pyspark, with one that is too old, or where executors have another version of dpfast.
@@ -175,8 +189,7 @@ def sanitise_files(
     Notes
     -----
     **Privacy guarantee.** ``policy.privacy()``, rounded up, for sources that differ in one row (``replace_one``) and agree on
-    public columns, ids, and the names of files. The values are those of `sanitise_file` for the same source, key and context. No
-    ledger is charged.
+    public columns, ids, and the names of files. The values are those of `sanitise_file` for the same source, key and context.
 
     Files of many rows become several parts, ``NAME.part-00000.parquet`` and so on, in the order of the rows; how many hangs on
     the number of rows and the types of columns alone. Every attempt of a part writes a file of its own; the driver moves one
@@ -194,13 +207,12 @@ def sanitise_files(
     check_session(spark)
     if not isinstance(policy, Policy):
         raise ArgumentTypeError("policy must be a Policy; Policy.load(path) reads one from a file")
-    noise = noise_of(spark, key, context)
+    noise, pay = noise_of(spark, key, context), table_payment(policy, ledger)
     where = locate(target, "target")
     origin = open_source(source)
     check_places(origin, where, noise.key)
     plan = FilePlan.of(policy, origin.schema, ids)
     job = ClusterJob(spark, origin, Recipe(policy, noise, plan.ids or None, policy.digest), plan)
-    pay = table_payment(policy, None)
     report = sanitise_folder(job, where, pay, False, overwrite=overwrite, resume=resume, write_parts=job.write_parts)
     return replace(report, seconds=time.monotonic() - started)
 

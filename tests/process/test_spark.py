@@ -22,6 +22,7 @@ from dpfast import (
     ArgumentError,
     FileError,
     Ledger,
+    LedgerError,
     OutsideDomainError,
     Policy,
     PolicyError,
@@ -276,7 +277,8 @@ def test_quantiles_see_rows_that_are_never_the_same_once(spark: Any, tmp_path: P
 @pytest.mark.parametrize("ids", [None, "member id"])
 def test_files_are_those_of_one_machine(spark: Any, key_file: Path, tmp_path: Path, ids: str | None) -> None:
     source, rules = written(tmp_path), policy()
-    arguments: dict[str, Any] = {"key": key_file, "context": "members", "ids": ids}
+    ledger = Ledger(tmp_path / "ledger", cap=rules.privacy())  # the job fits once: a second charge would raise
+    arguments: dict[str, Any] = {"key": key_file, "context": "members", "ids": ids, "ledger": ledger}
     report = on_spark.sanitise_files(spark, source, tmp_path / "out", rules, **arguments)
     local = sanitise_file(source, tmp_path / "local", rules, **arguments, progress=False)
     assert (report.rows, report.files, report.privacy) == (local.rows, local.files, local.privacy) == (3010, 2, rules.privacy())
@@ -285,11 +287,20 @@ def test_files_are_those_of_one_machine(spark: Any, key_file: Path, tmp_path: Pa
     assert list(found) == list(want) == ["_dpfast.json", "town=Bonn/two.parquet", "town=Ulm/one.parquet"]
     if ids is None:
         assert {**report.certificate, "job": ""} == {**local.certificate, "job": ""}
-        assert sorted(os.listdir(tmp_path)) == ["local", "out", "source"]
+        assert sorted(os.listdir(tmp_path)) == ["ledger", "local", "out", "source"]
         again = on_spark.sanitise_files(spark, source, tmp_path / "out", rules, **arguments)
         assert (again.certificate, files(tmp_path / "out")) == (report.certificate, found)
         with pytest.raises(FileError, match="exists"):
             on_spark.sanitise_files(spark, source, tmp_path / "out", rules, **{**arguments, "context": "others"})
+        with pytest.raises(LedgerError):
+            on_spark.sanitise_files(spark, source, tmp_path / "anew", rules, **{**arguments, "context": "others"})
+        assert sorted(os.listdir(tmp_path)) == ["ledger", "local", "out", "source"]
+    else:
+        df = spark.createDataFrame(table(10))
+        on_spark.sanitise(df, rules, **arguments)  # the same population, and paid for
+        with pytest.raises(LedgerError):
+            on_spark.sanitise(df, rules, **{**arguments, "context": "others"})
+    assert ledger.spent() == rules.privacy()
 
 
 def test_pieces_of_a_file_are_the_file(spark: Any, key_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,16 +23,20 @@ from dpfast import (
     DpfastError,
     FileError,
     IdError,
+    Ledger,
+    LedgerError,
     MissingPackageError,
     OutsideDomainError,
     Policy,
     PolicyError,
+    Privacy,
     RandomisedResponse,
     Stream,
     sanitise_file,
 )
 from dpfast._frames_spark import arrow_schema
 from dpfast._parquet import ParquetSource
+from dpfast._policy_base import table_payment
 from dpfast._sources.source import combined_digest
 from dpfast.duff._request import grid_of
 from dpfast.etl import _spark_files
@@ -41,7 +45,7 @@ from dpfast.etl._spark_files import pieces_of, translated
 from dpfast.etl._spark_parts import Digested, DigestFiles, NameJob, Piece, Ready, WriteParts
 from dpfast.etl._spark_quantile import IndexRows
 from dpfast.etl._spark_session import Noise, noise_of, spark_schema
-from dpfast.etl._spark_tasks import BATCH_BYTES, Recipe, SanitiseBatches, gathered
+from dpfast.etl._spark_tasks import BATCH_BYTES, Recipe, SanitiseBatches, TellCharge, Told, gathered
 from dpfast.etl.plan import FilePlan
 from dpfast.etl.sources import open_source
 
@@ -415,7 +419,8 @@ def test_tasks_give_the_file_of_one_machine(tmp_path: Path, ids: tuple[str, ...]
     assert combined_digest([("people.parquet", row["digest"])]) == source.digest()
     known = [Digested(row["digest"], row["size"], row["modified"])]
     [batch] = NameJob(sent, plan, source.digest())(numbers(0))
-    told = json.loads(batch.to_pylist()[0]["text"])
+    [row] = batch.to_pylist()
+    told = json.loads(row["text"])
     pieces = [Piece("a", 0, 0, 400), Piece("b", 0, 400, 1000)]
     task = WriteParts(
         sent, plan, list(source.files), known, source.digest(), told["certificate"], pieces, [1, 0], str(tmp_path / "ready")
@@ -426,6 +431,18 @@ def test_tasks_give_the_file_of_one_machine(tmp_path: Path, ids: tuple[str, ...]
     parts = [pq.read_table(tmp_path / "ready" / row["file"]) for row in reversed(found)]
     sanitise_file(tmp_path / "source", tmp_path / "out", POLICY, key=key, context="c", ids=ids, progress=False)
     assert pa.concat_tables(parts).equals(pq.read_table(tmp_path / "out" / "people.parquet"))
+    # a ledger that one machine charged is not charged again for the same job, and not for the DataFrame either with ids
+    ledger = Ledger(tmp_path / "ledger", cap=Privacy(1.0, 0.0, "replace_one", 1))
+    sanitise_file(tmp_path / "source", tmp_path / "paid", POLICY, key=key, context="c", ids=ids, progress=False, ledger=ledger)
+    pay = table_payment(POLICY, ledger)
+    Told(row["spend"], row["fingerprint"]).charge(pay, sent)
+    [batch] = TellCharge(sent)(numbers(0))
+    again = Told(**batch.to_pylist()[0])
+    if ids:
+        again.charge(pay, sent)
+    else:
+        with pytest.raises(LedgerError):
+            again.charge(pay, sent)
     stale = [known[0]._replace(modified=0)]
     task = WriteParts(sent, plan, list(source.files), stale, source.digest(), {}, pieces, [0], str(tmp_path / "ready"))
     with pytest.raises(FileError, match="changed"):

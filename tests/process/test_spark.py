@@ -413,12 +413,14 @@ def test_the_guide_is_true(spark: Any, root: Path, tmp_path: Path, monkeypatch: 
     people = pa.table({"name": ["n"] * 300, "id": range(300), "smoker": ["no", "yes", "no"] * 100})
     os.mkdir("people")
     pq.write_table(people, "people/1.parquet")
-    names: dict[str, Any] = {"spark": spark, "people": spark.createDataFrame(people)}
+    visits = pa.table({"minutes": range(300), "town": ["Bonn", "Ulm", "Trier"] * 100})
+    names: dict[str, Any] = {"spark": spark, "people": spark.createDataFrame(people), "visits": spark.createDataFrame(visits)}
     for block in blocks:
         for name in ("people", "released"):  # Spark is in another folder
             block = re.sub(rf'"({name}[^"]*)"', rf'"{tmp_path}/\1"', block)
         exec(block.replace("env:DPFAST_KEY", f"env:{VARIABLE}"), names)
     assert names["report"].rows == 300
+    assert names["slow"].shape == (2,)
     assert names["estimate"].count.sum() == pytest.approx(300)
     assert pq.read_table("released_frame.parquet").column_names == ["id", "smoker"]
 
@@ -437,6 +439,7 @@ def test_the_key_is_nowhere(spark: Any, folder: Path, key_file: Path, capfd: pyt
     written = {name: data for name, data in files(folder).items() if name != "key"}
     events = b"".join(data for name, data in written.items() if name.startswith("events/"))
     blocks = b"".join(data for name, data in written.items() if name.startswith("local/"))
+    assert CANARY in plan
     assert CANARY.encode() in events
     assert CANARY.encode() in blocks
     for form in forms:

@@ -29,7 +29,7 @@ MUTANTS = [
         "dpfast/duff/brackets.py",
         "below + self._upto[found] - before",
         "self._upto[found] - before",
-        f"{BRACKETS}::test_counts_give_the_answers_of_rows_in_memory",
+        f"{BRACKETS}::test_what_comes_to_the_driver_is_bins_and_windows",
     ),
     Mutant(
         "rows that changed between passes are believed",

@@ -75,7 +75,7 @@ def in_memory(values: Any, groups: Any, q: Any, rng: Stream, **options: Any) -> 
     st.lists(st.tuples(st.integers(-20, 1 << 40), st.sampled_from([1, 3, 9])), max_size=60),
     st.sampled_from([0, Fraction(1, 3), 0.5, 0.999, 1]),
     st.sampled_from(["add_remove", "replace_one"]),
-    st.sampled_from([0.01, 1.0, 20.0]),
+    st.sampled_from([0.01, 20.0, 900.0]),
     st.sampled_from([(0, 30), (-(1 << 41), 1 << 41)]),
     st.booleans(),
 )

@@ -294,14 +294,18 @@ def quantile(
         Read once.
     column : str
         Its name: integers, floats, booleans, dates or timestamps.
-    q, bounds, epsilon, neighbours, step, missing, keys, public_groups, rows_per_person, ledger
+    q, bounds, epsilon, neighbours, step, missing
         As for `dpfast.quantile`.
     by : str or tuple of str, optional
         Names of the columns that say which group a row is in.
+    keys, public_groups, rows_per_person
+        As for `dpfast.quantile`.
     column_name : str or tuple of str
         Required with a keyed stream; keeps the noise of two columns apart.
     rng : Stream, optional
         On the driver. Default: a fresh stream, new entropy for this call.
+    ledger : Ledger, optional
+        Is charged before the first job.
 
     Returns
     -------

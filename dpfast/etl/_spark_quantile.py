@@ -56,7 +56,7 @@ class IndexRows:
         The groups.
     """
 
-    SCHEMA = "group int, at long"
+    SCHEMA = "place int, cell long"
 
     def __init__(self, numbers: Numbers, domain: Domain | None) -> None:
         self._grid, self._cells, self._missing = numbers.grid, numbers.cells, numbers.missing
@@ -73,7 +73,7 @@ class IndexRows:
                 k, codes = self._domain.size, codes_of(tuple(by), self._domain, 1)
             indices = indices_by_row(Memory([column]), self._grid, self._cells, codes, k, self._missing, 1)
             counts = codes < k
-            found = {"group": codes[counts].astype(np.int32), "at": indices[counts].astype(np.int64)}
+            found = {"place": codes[counts].astype(np.int32), "cell": indices[counts].astype(np.int64)}
             yield pa.RecordBatch.from_pydict(found)
 
 
@@ -99,11 +99,10 @@ class KeptRows:
         from pyspark.sql import functions as F
 
         numbered = [np.arange(ranges.group.size), *ranges]
-        asked = self._session.createDataFrame(
-            list(zip(*(part.tolist() for part in numbered), strict=True)),
-            "range long, group int, first long, last long, width long",
-        )
-        inside = self._rows.join(F.broadcast(asked), "group").where("at BETWEEN first AND last")
-        bins = inside.groupBy("range", F.expr("(at - first) DIV width").alias("bin")).agg(F.count(F.lit(1)).alias("rows"))
+        rows = list(zip(*(part.tolist() for part in numbered), strict=True))
+        schema = "number long, place int, low long, high long, width long"
+        asked = F.broadcast(self._session.createDataFrame(rows, schema, verifySchema=False))
+        inside = self._rows.join(asked, "place").where("cell BETWEEN low AND high")
+        bins = inside.groupBy("number", F.expr("(cell - low) DIV width").alias("bin")).agg(F.count(F.lit(1)).alias("rows"))
         found = collected(bins)
-        return Bins(*(found.column(name).to_numpy() for name in Bins._fields))
+        return Bins(*(found.column(name).to_numpy() for name in ("number", "bin", "rows")))

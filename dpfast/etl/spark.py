@@ -357,7 +357,8 @@ def quantile(
     digest, weights = terms.digest(asked.digest), Weights(terms.share)
     terms.charge(digest)
     blocks = terms.stream.draws(column_name, digest, terms.n_groups).as_words()
-    rows = KeptRows(df, [column, *names], IndexRows(asked.numbers, terms.domain))
-    answers = counted_answers(rows, terms.n_groups, asked.question(terms.share), weights, blocks)
+    with translated():
+        rows = KeptRows(df, [column, *names], IndexRows(asked.numbers, terms.domain))
+        answers = counted_answers(rows, terms.n_groups, asked.question(terms.share), weights, blocks)
     grid = asked.numbers.grid
     return grid.value(int(answers[0])) if terms.domain is None else grid.values(answers)

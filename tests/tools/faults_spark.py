@@ -60,6 +60,13 @@ MUTANTS = [
         f"{ARGUMENTS}::test_a_key_travels_as_bytes_only_where_spark_enciphers",
     ),
     Mutant(
+        "a key that the driver can read travels with the tasks",
+        "dpfast/etl/_spark_session.py",
+        "    return Noise(path, context)\n",
+        "    return Noise(resolve_key(path), context)\n",
+        f"{ARGUMENTS}::test_a_task_holds_the_place_of_a_key_and_not_the_key",
+    ),
+    Mutant(
         "every piece begins with the noise of the first row",
         "dpfast/etl/_spark_parts.py",
         "stream(first_row=piece.start)",

@@ -222,6 +222,24 @@ def test_a_task_is_pickled_by_name_and_reads_its_key_where_it_runs(tmp_path: Pat
     assert one.schema.field("smoker").type == pa.string()
 
 
+def test_a_task_holds_the_place_of_a_key_and_not_the_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    key, path = bytes(range(50, 82)), tmp_path / "key"
+    path.touch(0o600)
+    path.write_bytes(key)
+    monkeypatch.setenv("DPFAST_KEY", base64.b64encode(key).decode())
+    enciphered = Session(spark_io_encryption_enabled="true")
+
+    def task(given: Any) -> bytes:
+        return pickle.dumps(
+            SanitiseBatches(Recipe(POLICY, noise_of(enciphered, given, "c"), "id", POLICY.digest), ["smoker", "id"], [])
+        )
+
+    forms = [key, key[:16], base64.b64encode(key), key.hex().encode()]
+    assert key in task(key)  # what is looked for would be found
+    for given in (str(path), path, "env:DPFAST_KEY"):
+        assert not any(form in task(given) for form in forms)
+
+
 def test_errors_of_executors_are_ours_again() -> None:
     text = (
         "An exception was thrown:\nTraceback (most recent call last):\n  File x\ndpfast.errors.IdError: an identifier is null\n"

@@ -77,10 +77,10 @@ def test_rows_become_groups_and_indices() -> None:
     values = pa.array([1.2, None, float("nan"), 99.0, 3.0])
     batch = pa.RecordBatch.from_arrays([values, pa.array(["a", "b", "a", "a", "elsewhere"])], ["c0", "c3"])
     [found] = task(iter([batch.slice(0, 2), batch.slice(2, 0), batch.slice(2)]))
-    assert found.to_pydict() == {"group": [1, 0, 1, 1], "at": [2, 8, 8, 20]}
+    assert found.to_pydict() == {"place": [1, 0, 1, 1], "cell": [2, 8, 8, 20]}
     numbers = grid_of(pa.array([], pa.float64()), (0, 10), 0.5, "add_remove", None)
     [found] = IndexRows(numbers, None)(iter([batch.select(["c0"])]))
-    assert found.to_pydict() == {"group": [0, 0, 0], "at": [2, 20, 6]}
+    assert found.to_pydict() == {"place": [0, 0, 0], "cell": [2, 20, 6]}
     assert list(IndexRows(numbers, None)(iter([]))) == []
 
 

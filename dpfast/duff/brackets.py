@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     Integers: TypeAlias = NDArray[np.int64]
     Count: TypeAlias = Callable[["Ranges"], "Bins"]
 
-__all__ = ["Bins", "Count", "Ranges", "bins_of", "counted_answers", "find_windows", "most_passes"]
+__all__ = ["Bins", "Ranges", "bins_of", "counted_answers", "find_windows", "most_passes"]
 
 BINS: Final = 1 << 20  # of all groups in one pass
 BINS_LEAST: Final = 16  # of a range
@@ -187,6 +187,7 @@ class _Search:
         nothing = np.zeros(n_groups, np.int64)
         self._low = self._high = _Part(nothing, nothing + points, nothing, nothing - 1)
         self._sizes = self._first = self._last = nothing  # of the groups; their wanted places
+        self._is_last = self._apart = np.zeros(n_groups, np.bool_)  # of the last pass: windows whole, ends each by itself
 
     def want(self, sizes: Integers, law: Law) -> None:
         """Take the numbers of rows and the wanted places."""
@@ -201,9 +202,8 @@ class _Search:
         few = (rows >= 0) & (rows <= self._most + 2 * (self._last - self._first + 1))
         together = low.first == high.first
         self._is_last = few | (low.cells == 1) & (high.cells == 1) | together & (low.cells <= self._most)
-        self._apart = ~(self._is_last | together)
+        self._apart = apart = ~(self._is_last | together)
         width = np.where(self._is_last, 1, -(-low.cells // self._most))
-        apart = self._apart
         ranges = Ranges(
             np.concatenate([self._groups, self._groups[apart]]),
             np.concatenate([low.first, high.first[apart]]),

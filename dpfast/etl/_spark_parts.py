@@ -31,6 +31,10 @@ if TYPE_CHECKING:
 __all__ = ["LAYOUT", "DigestFiles", "Digested", "NameJob", "Piece", "Ready", "WriteParts"]
 
 LAYOUT: Final = "pieces"
+NOT_SHARED: Final = (
+    "an executor does not find the folder in which the driver makes the target; give a path at which all of them find it, of a "
+    "file system that they share"
+)
 
 
 class Digested(NamedTuple):
@@ -175,6 +179,8 @@ class WriteParts:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         self._recipe.check()
+        if not os.path.isdir(self._ready):
+            raise FileError(NOT_SHARED)
         for number in _numbers(batches):
             ready = Ready.new(self._todo[number])
             self._write(self._pieces[ready.place], Path(self._ready, ready.file))

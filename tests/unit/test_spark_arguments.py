@@ -373,3 +373,7 @@ def test_tasks_give_the_file_of_one_machine(tmp_path: Path, ids: tuple[str, ...]
     with pytest.raises(FileError, match="changed"):
         list(task(numbers(0)))
     assert len(list((tmp_path / "ready").iterdir())) == 2
+    task = WriteParts(sent, plan, list(source.files), known, source.digest(), {}, pieces, [0], str(tmp_path / "elsewhere"))
+    with pytest.raises(FileError, match="share"):
+        list(task(numbers(0)))
+    assert not (tmp_path / "elsewhere").exists()

@@ -101,7 +101,7 @@ class KeptRows:
         numbered = [np.arange(ranges.group.size), *ranges]
         rows = list(zip(*(part.tolist() for part in numbered), strict=True))
         schema = "number long, place int, low long, high long, width long"
-        asked = F.broadcast(self._session.createDataFrame(rows, schema, verifySchema=False))
+        asked = F.broadcast(self._session.createDataFrame(rows, schema))
         inside = self._rows.join(asked, "place").where("cell BETWEEN low AND high")
         bins = inside.groupBy("number", F.expr("(cell - low) DIV width").alias("bin")).agg(F.count(F.lit(1)).alias("rows"))
         found = collected(bins)

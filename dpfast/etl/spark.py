@@ -21,10 +21,10 @@ from dpfast.duff.brackets import counted_answers
 from dpfast.duff.groups import codes_of
 from dpfast.duff.selection import Asked
 from dpfast.duff.weights import Weights
-from dpfast.errors import ArgumentError, ArgumentTypeError
+from dpfast.errors import ArgumentTypeError
 from dpfast.etl._spark_files import ClusterJob, check_places, translated
 from dpfast.etl._spark_quantile import IndexRows, KeptRows, empty_column
-from dpfast.etl._spark_session import check_frame, check_session, is_remote, noise_of, spark_schema
+from dpfast.etl._spark_session import check_frame, check_keeps_rows, check_session, noise_of, spark_schema
 from dpfast.etl._spark_tasks import Recipe, SanitiseBatches, TellCharge, Told
 from dpfast.etl.folders import sanitise_folder
 from dpfast.etl.plan import FilePlan
@@ -346,8 +346,7 @@ def quantile(
     >>> on_spark.quantile(df, "delay", 0.9, bounds=(0, 600), epsilon=1.0, by="origin", keys=["EWR", "JFK"])  # doctest: +SKIP
     """
     check_frame(df)
-    if is_remote(df.sparkSession):
-        raise ArgumentError("a quantile needs a session of Spark itself, not of Spark Connect: rows are kept between its passes")
+    check_keeps_rows(df)
     asked = Asked.of(q, grid_of(empty_column(df, column, "column"), bounds, step, neighbours, missing), neighbours)
     names = () if by is None else by if isinstance(by, tuple) else (by,)
     request = Request(epsilon, neighbours, by, keys, public_groups, rows_per_person, None, column_name, rng, None, ledger)

@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import types as t
 from spark_cases import Session
 
-from dpfast import ArgumentError, ArgumentTypeError, Domain, Stream
+from dpfast import ArgumentError, ArgumentTypeError, Domain, MissingPackageError, Stream
 from dpfast.duff._request import grid_of
 from dpfast.etl import spark as on_spark
 from dpfast.etl._spark_quantile import IndexRows
@@ -26,6 +26,9 @@ def frame(**settings: str) -> Any:
 
     class Frame:
         __module__ = settings.get("module", "pyspark.sql.pretended")
+
+        def toDF(self, *_: str) -> None:
+            raise AssertionError("a job was started")
 
         def mapInArrow(self, *_: Any) -> None:
             raise AssertionError("a job was started")
@@ -61,13 +64,16 @@ def test_quantiles_are_refused_before_any_job(changes: dict[str, Any], error: ty
         on_spark.quantile(frame(), arguments.pop("column"), arguments.pop("q"), **arguments)
 
 
-def test_quantiles_need_a_session_that_keeps_rows() -> None:
+def test_quantiles_need_a_session_that_keeps_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     class Remote(Session):
         __module__ = "pyspark.sql.connect.session"
 
     df = frame()
     type(df).sparkSession = Remote()
-    with pytest.raises(ArgumentError, match="Spark Connect"):
+    with pytest.raises(AssertionError, match="a job"):
+        on_spark.quantile(df, "delay", 0.5, bounds=(0, 600), epsilon=1.0)
+    monkeypatch.setattr("pyspark.__version__", "3.5.4")
+    with pytest.raises(MissingPackageError, match="Spark Connect"):
         on_spark.quantile(df, "delay", 0.5, bounds=(0, 600), epsilon=1.0)
 
 

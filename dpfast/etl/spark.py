@@ -325,7 +325,7 @@ def quantile(
     -----
     **Privacy guarantee.** Pure `epsilon` for neighbouring DataFrames, exactly; see `dpfast.quantile`. The ledger is charged
     before the first job: one that fails has spent, and under a key the same call again is free. The time a call takes, and what
-    Spark itself logs of sizes, are not protected.
+    Spark itself logs of its passes, are not protected.
 
     The group and the grid index of each row that counts are made once and kept on the executors, in memory and on local disks,
     until Spark cleans up after the call: every pass sees the same rows, also of a DataFrame that is not the same each time it is

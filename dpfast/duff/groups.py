@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from dpfast.duff.weights import Weights
     from dpfast.randomness import Stream
 
-__all__ = ["Grouped", "codes_of", "domain_of_keys", "group_answers", "keep_rows", "people_of", "put_together"]
+__all__ = ["Grouped", "codes_of", "domain_of_keys", "group_answers", "indices_by_row", "keep_rows", "people_of", "put_together"]
 
 NARROW_POINTS: Final = (1 << 32) - 2  # grid indices of 32 bits, the last one being free for what is no number
 STRANGE: Final = (1 << 32) - 1
@@ -222,9 +222,8 @@ def put_together(
     threads: int | None,
 ) -> Grouped:
     """Put the grid indices of each group together. Changes `codes`: what is no number is in no group, unless it is `missing`."""
-    narrow = grid.size <= NARROW_POINTS
-    indices: NDArray[Any] = np.empty(codes.size, np.uint32 if narrow else np.int64)
-    _fill_indices(column, grid, cells, codes, indices, k, missing, threads)
+    indices = indices_by_row(column, grid, cells, codes, k, missing, threads)
+    narrow = indices.dtype == np.uint32
     n, parts = codes.size, max(1, min(threads or available(), codes.size // TASK_ROWS))
     edges = [n * part // parts for part in range(parts + 1)]
     counts = np.zeros((parts, k + 1), np.uint64)
@@ -264,16 +263,17 @@ def _places(counts: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return np.ascontiguousarray(np.cumsum(totals, dtype=np.uint64) - totals + np.cumsum(counts, axis=0, dtype=np.uint64) - counts)
 
 
-def _fill_indices(
+def indices_by_row(
     column: Column,
     grid: Grid,
     cells: GridCells,
     codes: NDArray[np.uint32],
-    indices: NDArray[Any],
     k: int,
     missing: int | None,
     threads: int | None,
-) -> None:
+) -> NDArray[Any]:
+    """The grid index of each row, of 32 bits if they fit. Changes `codes`: see `put_together`."""
+    indices: NDArray[Any] = np.empty(codes.size, np.uint32 if grid.size <= NARROW_POINTS else np.int64)
     scale = _scale(grid, column.dtype) if indices.dtype == np.uint32 else None
     done = 0
     for memory in column.memories():
@@ -306,6 +306,7 @@ def _fill_indices(
         done += memory.rows
     if done != codes.size:
         raise ArgumentError("values and by= (or person=) differ in length")
+    return indices
 
 
 def _scale(grid: Grid, dtype: np.dtype[Any]) -> float | None:
@@ -323,12 +324,10 @@ def group_answers(
 ) -> NDArray[np.int64]:
     """Draw the answer of every group, the i-th by draw number i."""
     sizes = grouped.sizes
-    law = question.law(weights, min(question.cap, int(sizes.max(initial=0)) + 3))
+    law = question.law_of_groups(weights, sizes)
     plain = PlainCells(question.points, grouped.values.dtype)
     large = np.flatnonzero(sizes >= LARGE)
-    different, places = np.unique(sizes, return_inverse=True)
-    ends = np.array([law.places(int(n)) for n in different.tolist()], np.uint64).reshape(-1, 2)
-    firsts, lasts = np.ascontiguousarray(ends[places, 0]), np.ascontiguousarray(ends[places, 1])
+    firsts, lasts = law.places_of_groups(sizes)
     firsts[large] = lasts[large] = 0  # they get their windows below
     rooms = np.concatenate([[0], np.cumsum(lasts - firsts)]).astype(np.uint64)
     points, upto = np.empty(max(1, int(rooms[-1])), np.int64), np.empty(max(1, int(rooms[-1])), np.uint64)

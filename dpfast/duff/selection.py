@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from dpfast.duff._request import Request, grid_of, rows_of
 from dpfast.duff._select import all_values, count_at, find_window
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from dpfast.duff.data import Neighbours
     from dpfast.randomness import Column, Stream
 
-__all__ = ["METHODS", "median", "quantile"]
+__all__ = ["METHODS", "Asked", "median", "quantile"]
 
 METHODS: Final = ("duff", "piecewise_laplace")
 
@@ -217,25 +217,51 @@ def quantile(
     request = Request(epsilon, neighbours, by, keys, public_groups, rows_per_person, person, column_name, rng, threads, ledger)
     if method == "piecewise_laplace":
         return laplace_quantile(values, q, bounds, step, missing, request)
-    fraction = check_quantile(q)
-    top, bottom = fraction.numerator, fraction.denominator
-    if bottom >= 1 << 62:
-        raise ArgumentError("q has too many digits: give a fraction with a denominator below 2**62")
-    numbers = grid_of(values, bounds, step, neighbours, missing)
-    grid, fixed = numbers.grid, neighbours == "replace_one"
-
-    def digest(share: Fraction, groups: str, kept: int) -> bytes:
-        law = (top, bottom, share, int(fixed), numbers.missing, kept, grid.ratio, grid.origin, grid.size)
-        return digest_of("quantile", method, *map(str, law), groups)
-
-    rows = rows_of(request, digest, numbers.check_rows)
-    question, weights = Question(top, bottom, grid.size, rows.epsilon, fixed), Weights(rows.epsilon)
+    asked = Asked.of(q, grid_of(values, bounds, step, neighbours, missing), neighbours)
+    numbers, grid = asked.numbers, asked.numbers.grid
+    rows = rows_of(request, asked.digest, numbers.check_rows)
+    question, weights = asked.question(rows.epsilon), Weights(rows.epsilon)
     blocks = rows.stream.draws(column_name, rows.digest, rows.n_groups).as_words()
     if rows.codes is None:
         return grid.value(_answer(numbers, question, weights, blocks, threads))
     grouped = put_together(numbers.column, grid, numbers.cells, rows.codes, rows.n_groups, numbers.missing, threads)
     answers = group_answers(grouped, question, weights, blocks, threads)
     return grid.values(answers) if rows.is_grouped else grid.value(int(answers[0]))
+
+
+class Asked(NamedTuple):
+    """Which quantile of which column, all of it public but the values."""
+
+    top: int
+    bottom: int
+    numbers: Numbers
+    fixed: bool
+
+    @classmethod
+    def of(cls, q: Any, numbers: Numbers, neighbours: Neighbours) -> Asked:
+        fraction = check_quantile(q)
+        if fraction.denominator >= 1 << 62:
+            raise ArgumentError("q has too many digits: give a fraction with a denominator below 2**62")
+        return cls(fraction.numerator, fraction.denominator, numbers, neighbours == "replace_one")
+
+    def digest(self, share: Fraction, groups: str, kept: int) -> bytes:
+        """Names the mechanism, see `rows_of`."""
+        grid = self.numbers.grid
+        law = (
+            self.top,
+            self.bottom,
+            share,
+            int(self.fixed),
+            self.numbers.missing,
+            kept,
+            grid.ratio,
+            grid.origin,
+            grid.size,
+        )
+        return digest_of("quantile", "duff", *map(str, law), groups)
+
+    def question(self, epsilon: Fraction) -> Question:
+        return Question(self.top, self.bottom, self.numbers.grid.size, epsilon, self.fixed)
 
 
 def _answer(numbers: Numbers, question: Question, weights: Weights, blocks: Blocks, threads: int | None) -> int:

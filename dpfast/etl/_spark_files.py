@@ -27,7 +27,7 @@ from dpfast.etl._job import Job, plan_of_files
 from dpfast.etl._manifest import Manifest, Part
 from dpfast.etl._spark_parts import LAYOUT, Digested, DigestFiles, NameJob, Piece, Ready, WriteParts
 from dpfast.etl._spark_session import is_remote
-from dpfast.etl._spark_tasks import Recipe
+from dpfast.etl._spark_tasks import Recipe, Told
 from dpfast.etl.folders import make_folders
 from dpfast.etl.jobs import flush_folder, writing
 from dpfast.etl.parquet import group_rows
@@ -67,6 +67,7 @@ class ClusterJob(Job):
         with translated():
             [row] = self._run(NameJob(recipe, plan, self.digest), 1, 1)
         told = json.loads(row["text"])
+        self._told = Told(bytes(row["spend"]), row["fingerprint"])
         self.maker, self.name, self.certificate = told["maker"], told["name"], told["certificate"]
 
     @property
@@ -75,7 +76,8 @@ class ClusterJob(Job):
         return "keyed"
 
     def charge(self, pay: Pay, spend: bytes | None = None) -> None:
-        """No ledger is charged from here: what names a charge is secret, and the key is elsewhere."""
+        """Pay as a job on one machine would: the same charge, so that the same job is charged once, wherever it runs."""
+        self._told.charge(pay, self._recipe)
 
     def _digests(self) -> list[Digested]:
         n = len(self._files)

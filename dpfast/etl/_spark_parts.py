@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 from dpfast._sources.places import CHANGED
 from dpfast.errors import FileError
 from dpfast.etl._job import Job
-from dpfast.etl._spark_tasks import Recipe
+from dpfast.etl._spark_tasks import Recipe, TellCharge, Told
 from dpfast.etl.jobs import AtomicFile, Background
 from dpfast.etl.parquet import ParquetTarget
 from dpfast.etl.plan import FilePlan
@@ -31,6 +31,10 @@ if TYPE_CHECKING:
 __all__ = ["LAYOUT", "DigestFiles", "Digested", "NameJob", "Piece", "Ready", "WriteParts"]
 
 LAYOUT: Final = "pieces"
+NOT_SHARED: Final = (
+    "an executor does not find the folder in which the driver makes the target; give a path at which all of them find it, of a "
+    "file system that they share"
+)
 
 
 class Digested(NamedTuple):
@@ -98,9 +102,9 @@ class DigestFiles:
 
 
 class NameJob:
-    """For `mapInArrow`: says what only those who have the key can say of a job, its names and its certificate."""
+    """For `mapInArrow`: says what only those who have the key can say of a job: its names, its certificate, its charge."""
 
-    SCHEMA = "text string"
+    SCHEMA = "text string, " + TellCharge.SCHEMA
 
     def __init__(self, recipe: Recipe, plan: FilePlan, digest: bytes) -> None:
         self._recipe = recipe
@@ -112,7 +116,9 @@ class NameJob:
         for _ in _numbers(batches):
             source = cast(Source, _OnlyDigest(self._digest))
             job = Job(source, self._plan, self._recipe.noise.stream(), 1, LAYOUT)
-            yield _row(text=json.dumps({"maker": job.maker, "name": job.name, "certificate": job.certificate}))
+            told = Told.by(self._recipe, self._digest)
+            text = json.dumps({"maker": job.maker, "name": job.name, "certificate": job.certificate})
+            yield _row(text=text, spend=told.spend, fingerprint=told.fingerprint)
 
 
 class _OnlyDigest:
@@ -173,6 +179,8 @@ class WriteParts:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         self._recipe.check()
+        if not os.path.isdir(self._ready):
+            raise FileError(NOT_SHARED)
         for number in _numbers(batches):
             ready = Ready.new(self._todo[number])
             self._write(self._pieces[ready.place], Path(self._ready, ready.file))

@@ -21,7 +21,7 @@ from dpfast.randomness import Stream
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Noise", "check_frame", "check_session", "is_remote", "noise_of", "spark_schema"]
+__all__ = ["Noise", "check_frame", "check_keeps_rows", "check_session", "is_remote", "noise_of", "spark_schema"]
 
 OLDEST: Final = (3, 5)
 ENCRYPTION: Final = "spark.io.encryption.enabled"
@@ -122,6 +122,14 @@ def check_frame(df: Any) -> None:
     _check_version()
     if not (is_spark(df) and hasattr(df, "mapInArrow")):
         raise ArgumentTypeError(f"df must be a DataFrame of Spark, not {type(df).__name__}; Policy.sanitise takes other tables")
+
+
+def check_keeps_rows(df: Any) -> None:
+    """Refuse a DataFrame of a Spark that cannot cut its lineage."""
+    import pyspark
+
+    if is_remote(df.sparkSession) and int(pyspark.__version__.split(".")[0]) < 4:
+        raise MissingPackageError("a quantile through Spark Connect needs Spark 4: rows are kept between its passes")
 
 
 def _check_version() -> None:

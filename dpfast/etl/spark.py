@@ -16,10 +16,16 @@ from dpfast._frames_spark import arrow_schema
 from dpfast._policy_base import table_payment
 from dpfast._policy_plan import id_columns, id_names
 from dpfast._sources.places import locate
+from dpfast.duff._request import Request, grid_of, terms_of
+from dpfast.duff.brackets import counted_answers
+from dpfast.duff.groups import codes_of
+from dpfast.duff.selection import Asked
+from dpfast.duff.weights import Weights
 from dpfast.errors import ArgumentTypeError
-from dpfast.etl._spark_files import ClusterJob, check_places
-from dpfast.etl._spark_session import check_frame, check_session, noise_of, spark_schema
-from dpfast.etl._spark_tasks import Recipe, SanitiseBatches
+from dpfast.etl._spark_files import ClusterJob, check_places, translated
+from dpfast.etl._spark_quantile import IndexRows, KeptRows, empty_column
+from dpfast.etl._spark_session import check_frame, check_keeps_rows, check_session, noise_of, spark_schema
+from dpfast.etl._spark_tasks import Recipe, SanitiseBatches, TellCharge, Told
 from dpfast.etl.folders import sanitise_folder
 from dpfast.etl.plan import FilePlan
 from dpfast.etl.report import Report
@@ -28,9 +34,16 @@ from dpfast.ids import prepare_ids
 from dpfast.policy import Policy
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["estimate", "sanitise", "sanitise_files"]
+    from dpfast._spending import Charges
+    from dpfast.domain import Domain
+    from dpfast.duff.data import Neighbours
+    from dpfast.randomness import Column, Stream
+
+__all__ = ["estimate", "quantile", "sanitise", "sanitise_files"]
 
 _NO_IDS = (
     "ids= is needed: the rows of a DataFrame have no order, and Spark computes them again for every action, after a failure and "
@@ -47,6 +60,7 @@ def sanitise(
     key: bytes | str | os.PathLike[str] | None = None,
     context: str | None = None,
     ids: str | tuple[str, ...] | None = None,
+    ledger: Charges | None = None,
 ) -> DataFrame:
     """Sanitise a DataFrame of Spark: lazily, and with the same answers however often and wherever it is computed.
 
@@ -63,6 +77,9 @@ def sanitise(
         The name of the population; the same for all its releases.
     ids : str or tuple of str
         Names of the columns that identify a row; public or dropped ones. They must be unique; this is not checked.
+    ledger : Ledger, optional
+        On the driver; charged by this call, once for the policy under one key and context. Starts a job of one row: executors
+        name the charge, as they have the key.
 
     Returns
     -------
@@ -74,6 +91,8 @@ def sanitise(
     ------
     ArgumentError, ArgumentTypeError, PolicyError
         If the request is wrong or the policy does not fit the schema; before any job.
+    LedgerError
+        If the ledger has no room.
     MissingPackageError
         Without pyspark, or with one that is too old.
 
@@ -95,7 +114,7 @@ def sanitise(
     check_frame(df)
     if not isinstance(policy, Policy):
         raise ArgumentTypeError("policy must be a Policy; Policy.load(path) reads one from a file")
-    noise = noise_of(df.sparkSession, key, context)
+    noise, pay = noise_of(df.sparkSession, key, context), table_payment(policy, ledger)
     if ids is None:
         raise ArgumentTypeError(_NO_IDS)
     schema = arrow_schema(df.schema)
@@ -106,6 +125,11 @@ def sanitise(
     recipe = Recipe(policy, noise, names, policy.digest)
     kept = [schema.names[place] for place in needed]
     task = SanitiseBatches(recipe, kept, [name for name in schema.names if name not in kept])
+    if ledger is not None:
+        tell = TellCharge(recipe)
+        with translated():
+            [row] = df.sparkSession.range(1).mapInArrow(tell, tell.SCHEMA).collect()
+        Told(bytes(row["spend"]), row["fingerprint"]).charge(pay, recipe)
     # By place: Spark takes a dot in a name for a step into a structure, and two names that differ in case for one.
     numbered = df.toDF(*(f"c{place}" for place in range(len(schema))))
     return numbered.select(*(f"c{place}" for place in needed)).mapInArrow(task, spark_schema(df.schema, planned))
@@ -122,6 +146,7 @@ def sanitise_files(
     ids: str | tuple[str, ...] | None = None,
     overwrite: bool = False,
     resume: bool = True,
+    ledger: Charges | None = None,
 ) -> Report:
     """Sanitise Parquet files on a cluster: Spark schedules, its workers read and write as `sanitise_file` does.
 
@@ -145,6 +170,8 @@ def sanitise_files(
         Whether an existing target that dpfast made may be replaced.
     resume : bool, default True
         Whether parts that a stopped run of this job has made are taken; otherwise they are deleted.
+    ledger : Ledger, optional
+        On the driver; charged before anything is drawn, and as `sanitise_file` charges: the same job only once.
 
     Returns
     -------
@@ -154,7 +181,7 @@ def sanitise_files(
     ------
     ArgumentError, ArgumentTypeError, PolicyError
         If the request is wrong or the policy does not fit; before any job.
-    FileError, CorruptDataError, OutsideDomainError, IdError
+    FileError, CorruptDataError, OutsideDomainError, IdError, LedgerError
         As `sanitise_file`, also where an executor raised them.
     MissingPackageError
         Without pyspark, with one that is too old, or where executors have another version of dpfast.
@@ -162,8 +189,7 @@ def sanitise_files(
     Notes
     -----
     **Privacy guarantee.** ``policy.privacy()``, rounded up, for sources that differ in one row (``replace_one``) and agree on
-    public columns, ids, and the names of files. The values are those of `sanitise_file` for the same source, key and context. No
-    ledger is charged.
+    public columns, ids, and the names of files. The values are those of `sanitise_file` for the same source, key and context.
 
     Files of many rows become several parts, ``NAME.part-00000.parquet`` and so on, in the order of the rows; how many hangs on
     the number of rows and the types of columns alone. Every attempt of a part writes a file of its own; the driver moves one
@@ -181,13 +207,12 @@ def sanitise_files(
     check_session(spark)
     if not isinstance(policy, Policy):
         raise ArgumentTypeError("policy must be a Policy; Policy.load(path) reads one from a file")
-    noise = noise_of(spark, key, context)
+    noise, pay = noise_of(spark, key, context), table_payment(policy, ledger)
     where = locate(target, "target")
     origin = open_source(source)
     check_places(origin, where, noise.key)
     plan = FilePlan.of(policy, origin.schema, ids)
     job = ClusterJob(spark, origin, Recipe(policy, noise, plan.ids or None, policy.digest), plan)
-    pay = table_payment(policy, None)
     report = sanitise_folder(job, where, pay, False, overwrite=overwrite, resume=resume, write_parts=job.write_parts)
     return replace(report, seconds=time.monotonic() - started)
 
@@ -239,3 +264,100 @@ def estimate(
     if not isinstance(policy, Policy):
         raise ArgumentTypeError("policy must be a Policy; Policy.load(path) reads one from a file")
     return policy.estimate(df, columns, by=by, **options)
+
+
+def quantile(
+    df: DataFrame,
+    column: str,
+    q: Any,
+    *,
+    bounds: Any,
+    epsilon: float,
+    neighbours: Neighbours = "add_remove",
+    step: Any = None,
+    missing: Any = None,
+    by: str | tuple[str, ...] | None = None,
+    keys: Sequence[Any] | Domain | None = None,
+    public_groups: bool = False,
+    rows_per_person: int = 1,
+    column_name: Column = None,
+    rng: Stream | None = None,
+    ledger: Charges | None = None,
+) -> Any:
+    """Release the q-quantile of a column, or of each group of it; `epsilon` is what the whole call spends, however many groups.
+
+    What `dpfast.quantile` gives for the same rows in memory, also draw by draw: executors count, the driver draws once.
+
+    Parameters
+    ----------
+    df : pyspark.sql.DataFrame
+        Read once.
+    column : str
+        Its name: integers, floats, booleans, dates or timestamps.
+    q, bounds, epsilon, neighbours, step, missing
+        As for `dpfast.quantile`.
+    by : str or tuple of str, optional
+        Names of the columns that say which group a row is in.
+    keys, public_groups, rows_per_person
+        As for `dpfast.quantile`.
+    column_name : str or tuple of str
+        Required with a keyed stream; keeps the noise of two columns apart.
+    rng : Stream, optional
+        On the driver. Default: a fresh stream, new entropy for this call.
+    ledger : Ledger, optional
+        Is charged before the first job.
+
+    Returns
+    -------
+    int, float, numpy.datetime64 or timedelta64; with `by=` an ndarray of shape (len(keys),), in the order of the keys
+        Values of the grid.
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError, DomainError, LedgerError
+        Before any job.
+    CorruptDataError
+        If counts of two passes do not agree.
+    MissingPackageError
+        Without pyspark, or with one that is too old.
+
+    Notes
+    -----
+    **Privacy guarantee.** Pure `epsilon` for neighbouring DataFrames, exactly; see `dpfast.quantile`. The ledger is charged
+    before the first job: one that fails has spent, and under a key the same call again is free. The time a call takes, and what
+    Spark itself logs of its passes, are not protected.
+
+    The group and the grid index of each row that counts are made once and kept on the executors, in memory and on local disks,
+    until Spark cleans up after the call: every pass sees the same rows, also of a DataFrame that is not the same each time it is
+    computed. If an executor is lost, the call fails.
+
+    **Cost.** One pass of Python for all groups together; then passes of Spark's own over what is kept, as a rule two, and at most
+    1 + ceil(log points / log b), where b = max(2^20 / groups, 16). To the driver come some b bins for each group, and at last
+    its order statistics around the rank, about 4 (ln points + 14) / epsilon of them. There is no `person=`, which would need the
+    rows of a person together, and no `method=`.
+
+    References
+    ----------
+    Duff: arXiv 2010.04235.
+
+    Examples
+    --------
+    >>> from dpfast.etl import spark as on_spark
+    >>> on_spark.quantile(df, "delay", 0.9, bounds=(0, 600), epsilon=1.0, by="origin", keys=["EWR", "JFK"])  # doctest: +SKIP
+    """
+    check_frame(df)
+    check_keeps_rows(df)
+    asked = Asked.of(q, grid_of(empty_column(df, column, "column"), bounds, step, neighbours, missing), neighbours)
+    names = () if by is None else by if isinstance(by, tuple) else (by,)
+    request = Request(epsilon, neighbours, by, keys, public_groups, rows_per_person, None, column_name, rng, None, ledger)
+    terms, groups = terms_of(request), tuple(empty_column(df, name, "by=") for name in names)
+    if terms.domain is not None:
+        codes_of(groups, terms.domain, 1)  # whether keys and columns fit
+    digest, weights = terms.digest(asked.digest), Weights(terms.share)
+    terms.charge(digest)
+    blocks = terms.stream.draws(column_name, digest, terms.n_groups).as_words()
+    with translated():
+        rows = KeptRows(df, [column, *names], IndexRows(asked.numbers, terms.domain))
+        answers = counted_answers(rows, terms.n_groups, asked.question(terms.share), weights, blocks)
+    grid = asked.numbers.grid
+    return grid.value(int(answers[0])) if terms.domain is None else grid.values(answers)

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import types as t
+from spark_cases import Session
 
 from dpfast import (
     ArgumentError,
@@ -23,40 +24,31 @@ from dpfast import (
     DpfastError,
     FileError,
     IdError,
+    Ledger,
+    LedgerError,
     MissingPackageError,
     OutsideDomainError,
     Policy,
     PolicyError,
+    Privacy,
     RandomisedResponse,
     sanitise_file,
 )
 from dpfast._frames_spark import arrow_schema
 from dpfast._parquet import ParquetSource
+from dpfast._policy_base import table_payment
 from dpfast._sources.source import combined_digest
 from dpfast.etl import _spark_files
 from dpfast.etl import spark as on_spark
 from dpfast.etl._spark_files import pieces_of, translated
 from dpfast.etl._spark_parts import Digested, DigestFiles, NameJob, Piece, Ready, WriteParts
 from dpfast.etl._spark_session import Noise, noise_of, spark_schema
-from dpfast.etl._spark_tasks import Recipe, SanitiseBatches
+from dpfast.etl._spark_tasks import Recipe, SanitiseBatches, TellCharge, Told
 from dpfast.etl.plan import FilePlan
 from dpfast.etl.sources import open_source
 
 POLICY = Policy({"smoker": RandomisedResponse(["no", "yes"], epsilon=1.0), "id": "public"})
 ARGUMENTS: dict[str, Any] = {"key": "env:DPFAST_KEY", "context": "members", "ids": "id"}
-
-
-class Session:
-    """The settings of a session."""
-
-    __module__ = "pyspark.sql.pretended"
-
-    def __init__(self, **settings: str) -> None:
-        self.conf = SimpleNamespace(get=lambda name, default: settings.get(name.replace(".", "_"), default))
-        self.sparkContext = SimpleNamespace(getConf=lambda: self.conf)
-
-    def range(self, *_: int) -> None:
-        raise AssertionError("a job was started")
 
 
 class RemoteSession(Session):
@@ -230,6 +222,24 @@ def test_a_task_is_pickled_by_name_and_reads_its_key_where_it_runs(tmp_path: Pat
     assert one.schema.field("smoker").type == pa.string()
 
 
+def test_a_task_holds_the_place_of_a_key_and_not_the_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    key, path = bytes(range(50, 82)), tmp_path / "key"
+    path.touch(0o600)
+    path.write_bytes(key)
+    monkeypatch.setenv("DPFAST_KEY", base64.b64encode(key).decode())
+    enciphered = Session(spark_io_encryption_enabled="true")
+
+    def task(given: Any) -> bytes:
+        return pickle.dumps(
+            SanitiseBatches(Recipe(POLICY, noise_of(enciphered, given, "c"), "id", POLICY.digest), ["smoker", "id"], [])
+        )
+
+    forms = [key, key[:16], base64.b64encode(key), key.hex().encode()]
+    assert key in task(key)  # what is looked for would be found
+    for given in (str(path), path, "env:DPFAST_KEY"):
+        assert not any(form in task(given) for form in forms)
+
+
 def test_errors_of_executors_are_ours_again() -> None:
     text = (
         "An exception was thrown:\nTraceback (most recent call last):\n  File x\ndpfast.errors.IdError: an identifier is null\n"
@@ -334,7 +344,8 @@ def test_tasks_give_the_file_of_one_machine(tmp_path: Path, ids: tuple[str, ...]
     assert combined_digest([("people.parquet", row["digest"])]) == source.digest()
     known = [Digested(row["digest"], row["size"], row["modified"])]
     [batch] = NameJob(sent, plan, source.digest())(numbers(0))
-    told = json.loads(batch.to_pylist()[0]["text"])
+    [row] = batch.to_pylist()
+    told = json.loads(row["text"])
     pieces = [Piece("a", 0, 0, 400), Piece("b", 0, 400, 1000)]
     task = WriteParts(
         sent, plan, list(source.files), known, source.digest(), told["certificate"], pieces, [1, 0], str(tmp_path / "ready")
@@ -345,8 +356,24 @@ def test_tasks_give_the_file_of_one_machine(tmp_path: Path, ids: tuple[str, ...]
     parts = [pq.read_table(tmp_path / "ready" / row["file"]) for row in reversed(found)]
     sanitise_file(tmp_path / "source", tmp_path / "out", POLICY, key=key, context="c", ids=ids, progress=False)
     assert pa.concat_tables(parts).equals(pq.read_table(tmp_path / "out" / "people.parquet"))
+    # a ledger that one machine charged is not charged again for the same job, and not for the DataFrame either with ids
+    ledger = Ledger(tmp_path / "ledger", cap=Privacy(1.0, 0.0, "replace_one", 1))
+    sanitise_file(tmp_path / "source", tmp_path / "paid", POLICY, key=key, context="c", ids=ids, progress=False, ledger=ledger)
+    pay = table_payment(POLICY, ledger)
+    Told(row["spend"], row["fingerprint"]).charge(pay, sent)
+    [batch] = TellCharge(sent)(numbers(0))
+    again = Told(**batch.to_pylist()[0])
+    if ids:
+        again.charge(pay, sent)
+    else:
+        with pytest.raises(LedgerError):
+            again.charge(pay, sent)
     stale = [known[0]._replace(modified=0)]
     task = WriteParts(sent, plan, list(source.files), stale, source.digest(), {}, pieces, [0], str(tmp_path / "ready"))
     with pytest.raises(FileError, match="changed"):
         list(task(numbers(0)))
     assert len(list((tmp_path / "ready").iterdir())) == 2
+    task = WriteParts(sent, plan, list(source.files), known, source.digest(), {}, pieces, [0], str(tmp_path / "elsewhere"))
+    with pytest.raises(FileError, match="share"):
+        list(task(numbers(0)))
+    assert not (tmp_path / "elsewhere").exists()

@@ -1,4 +1,4 @@
-"""Spark: the rows that one machine would give, however often, wherever and in how many pieces they are computed."""
+"""Files on a cluster of Spark: those of one machine, whatever dies; and that the key is nowhere in what Spark leaves."""
 
 from __future__ import annotations
 
@@ -6,31 +6,34 @@ import base64
 import os
 import re
 import signal
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from spark_cases import KEY, VARIABLE, expected, files, policy, rows, session_in, table, without_certificates, written
+from spark_cases import (
+    KEY,
+    VARIABLE,
+    files,
+    policy,
+    table,
+    without_certificates,
+    written,
+)
 
 from dpfast import (
-    ArgumentError,
     FileError,
+    Ledger,
+    LedgerError,
     OutsideDomainError,
     Policy,
-    PolicyError,
     RandomisedResponse,
-    Stream,
     sanitise_file,
 )
 from dpfast._sources.source import combined_digest
 from dpfast.etl import _spark_files
 from dpfast.etl import spark as on_spark
-from dpfast.etl._spark_session import ENCRYPTION, noise_of
 from dpfast.etl.sources import open_source
 
 # pyspark says that it does not know the newest pandas well, and leaves sockets to the collector
@@ -42,183 +45,11 @@ pytestmark = [
 CANARY = "canary-in-the-shuffle"
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("spark")
-
-
-@pytest.fixture(scope="module")
-def key_file(folder: Path) -> Path:
-    path = folder / "key"
-    path.touch(0o600)
-    path.write_bytes(KEY)
-    return path
-
-
-@pytest.fixture(scope="module")
-def spark(folder: Path) -> Iterator[Any]:
-    with session_in(folder) as session:
-        yield session
-
-
-def jobs_of(spark: Any, group: str, work: Callable[[], Any]) -> int:
-    """How many jobs a call starts."""
-    spark.sparkContext.setJobGroup(group, group)
-    work()
-    found = len(spark.sparkContext.statusTracker().getJobIdsForGroup(group))
-    spark.sparkContext.setJobGroup("", "")
-    return found
-
-
-def test_rows_are_those_of_one_machine(spark: Any, key_file: Path) -> None:
-    source, rules = table(3000), policy()
-    df = spark.createDataFrame(source)
-    want = expected(source, rules)
-    assert want["carrier.code"] != source.sort_by("member id")["carrier.code"]
-    for partitions in (1, 2, 7):
-        released = on_spark.sanitise(df.repartition(partitions), rules, key=str(key_file), context="members", ids="member id")
-        assert released.columns == [name for name in source.column_names if name != "note"]
-        assert rows(released.toArrow()).equals(want)
-    assert rows(released.toArrow()).equals(want)  # another action
-    cached = released.cache()
-    assert rows(cached.repartition(3).toArrow()).equals(want)
-    cached.unpersist()
-    by_variable = on_spark.sanitise(df, rules, key=f"env:{VARIABLE}", context="members", ids="member id")
-    assert rows(by_variable.toArrow()).equals(want)
-    other = on_spark.sanitise(df, rules, key=key_file, context="others", ids=("member id",))
-    assert rows(other.toArrow()).equals(expected(source, rules, "others"))
-    assert not rows(other.toArrow()).equals(want)
-
-
-def test_schema_stays_and_nothing_runs(spark: Any, key_file: Path) -> None:
-    from pyspark.sql import types as t
-
-    seen = {"ml_attr": {"vals": [CANARY]}}
-    inner = t.StructType([t.StructField("x", t.DoubleType(), False, seen)])
-    schema = t.StructType(
-        [
-            t.StructField("when", t.TimestampType(), True),
-            t.StructField("smoker", t.StringType(), False, seen),
-            t.StructField("id", t.LongType(), False),
-            t.StructField("nested", t.ArrayType(inner), True),
-            t.StructField("price", t.DecimalType(9, 2), True),
-        ]
-    )
-    df = spark.createDataFrame([(None, "no", 1, [(1.5,)], None), (None, "yes", 2, None, None)], schema)
-    rules = Policy({"smoker": RandomisedResponse(["no", "yes"], epsilon=1.0)}, unlisted="public")
-    released: list[Any] = []
-    arguments: dict[str, Any] = {"key": key_file, "context": "c", "ids": "id"}
-    assert jobs_of(spark, "lazy", lambda: released.append(on_spark.sanitise(df, rules, **arguments))) == 0
-    bare = t.StructType([t.StructField("x", t.DoubleType(), False)])
-    assert released[0].schema == t.StructType(
-        [
-            t.StructField("when", t.TimestampType(), True),
-            t.StructField("smoker", t.StringType(), False),
-            t.StructField("id", t.LongType(), False),
-            t.StructField("nested", t.ArrayType(bare), True),
-            t.StructField("price", t.DecimalType(9, 2), True),
-        ]
-    )
-    assert CANARY not in released[0].schema.json()
-    assert jobs_of(spark, "eager", lambda: released.append(released[0].collect())) > 0
-    assert [(row.id, row.nested) for row in sorted(released[1], key=lambda row: row.id)] == [
-        (row.id, row.nested) for row in df.collect()
-    ]
-
-
-def test_what_is_wrong_is_said_before_any_job(spark: Any, key_file: Path, tmp_path: Path) -> None:
-    df = spark.createDataFrame(table(10))
-    pq.write_table(table(10), tmp_path / "t.parquet")
-    arguments: dict[str, Any] = {"key": key_file, "context": "c", "ids": "member id"}
-    wrong: list[tuple[type[Exception], Policy, dict[str, Any]]] = [
-        (PolicyError, policy(absent="drop"), {}),
-        (PolicyError, policy(), {"ids": "absent"}),
-        (PolicyError, policy(), {"ids": "stops"}),
-        (TypeError, policy(stops=RandomisedResponse(["a"], epsilon=1.0)), {}),
-        (TypeError, policy(), {"ids": "Plan"}),
-        (ArgumentError, policy(), {"key": KEY}),
-        (ArgumentError, policy(), {"context": ""}),
-    ]
-
-    def all_of_them() -> None:
-        for error, rules, changes in wrong:
-            with pytest.raises(error):
-                on_spark.sanitise(df, rules, **arguments | changes)
-            if "ids" not in changes or changes["ids"] != "Plan":
-                with pytest.raises(error):
-                    on_spark.sanitise_files(spark, tmp_path / "t.parquet", tmp_path / "out", rules, **arguments | changes)
-
-    assert jobs_of(spark, "wrong", all_of_them) == 0
-    assert os.listdir(tmp_path) == ["t.parquet"]
-
-
-def test_a_session_got_again_does_not_encipher_what_its_context_does_not(spark: Any) -> None:
-    from pyspark.sql import SparkSession
-
-    late = SparkSession.builder.config(ENCRYPTION, "true").getOrCreate()
-    try:
-        assert late.conf.get(ENCRYPTION, "") == "true"
-        with pytest.raises(ArgumentError, match="clear text"):
-            noise_of(late, KEY, "c")
-    finally:
-        late._jsparkSession.sessionState().conf().unsetConf(ENCRYPTION)
-
-
-def test_a_task_that_failed_gives_the_same_rows_again(spark: Any, key_file: Path, tmp_path: Path) -> None:
-    from pyspark import TaskContext
-
-    source, rules, attempts = table(2000), policy(), str(tmp_path)
-
-    def fails_at_first(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        task = TaskContext.get()
-        open(f"{attempts}/{task.partitionId()}.{task.attemptNumber()}", "w").close()
-        yield next(batches)
-        if task.attemptNumber() == 0:
-            raise RuntimeError("lost")
-        yield from batches
-
-    df = spark.createDataFrame(source).repartition(2)
-    released = on_spark.sanitise(df, rules, key=key_file, context="members", ids="member id")
-    numbered = released.toDF(*(f"c{i}" for i in range(len(released.columns))))
-    again = numbered.mapInArrow(fails_at_first, numbered.schema).toArrow().rename_columns(released.columns)
-    assert rows(again).equals(expected(source, rules))
-    assert sorted(os.listdir(tmp_path)) == ["0.0", "0.1", "1.0", "1.1"]
-
-
-def test_estimates_are_those_of_one_machine(spark: Any) -> None:
-    rules = policy()
-    released = rules.sanitise(table(4000), rng=Stream.insecure(1))
-    pairs = [(row["plan"], row["member id"]) for row in released.slice(0, 3).to_pylist()]
-    df = spark.createDataFrame(released.set_column(4, "age", pc.cast(released["age"], pa.string())))
-    kinds: list[tuple[Any, dict[str, Any]]] = [
-        ("carrier.code", {}),
-        (["carrier.code", "stops"], {}),
-        ("stops", {"by": "plan", "keys": ["q", "p"]}),
-        ("stops", {"by": ("plan", "member id"), "keys": pairs}),
-        ("stops", {"weights": "Plan", "method": "mle"}),
-    ]
-    for columns, options in kinds:
-        want, found = rules.estimate(released, columns, **options), on_spark.estimate(df, rules, columns, **options)
-        for one, other in zip(want.values(), found.values(), strict=True) if "by" in options else [(want, found)]:
-            np.testing.assert_allclose(one.frequency, other.frequency, rtol=1e-9)
-            np.testing.assert_allclose(one.interval, other.interval, rtol=1e-9)
-    # cents: their squares are beyond 64 bits
-    cents = pa.table({"stops": pa.array([0, 1, 1], pa.int16()), "w": pa.array([5, 6, 4_000_000_000], pa.int64())})
-    exact = rules.estimate(cents, "stops", weights="w")
-    found = on_spark.estimate(spark.createDataFrame(cents), rules, "stops", weights="w")
-    np.testing.assert_allclose(found.interval, exact.interval, rtol=1e-9)
-    negative = spark.createDataFrame(pa.table({"stops": pa.array([1, 1], pa.int16()), "w": [1.5, -0.5]}))
-    with pytest.raises(ArgumentError, match="weights"):
-        on_spark.estimate(negative, rules, "stops", weights="w")
-    raw = spark.createDataFrame(pa.table({"stops": pa.array(np.arange(1000), pa.int16())}))
-    with pytest.raises(OutsideDomainError):
-        on_spark.estimate(raw, rules, "stops")
-
-
 @pytest.mark.parametrize("ids", [None, "member id"])
 def test_files_are_those_of_one_machine(spark: Any, key_file: Path, tmp_path: Path, ids: str | None) -> None:
     source, rules = written(tmp_path), policy()
-    arguments: dict[str, Any] = {"key": key_file, "context": "members", "ids": ids}
+    ledger = Ledger(tmp_path / "ledger", cap=rules.privacy())  # the job fits once: a second charge would raise
+    arguments: dict[str, Any] = {"key": key_file, "context": "members", "ids": ids, "ledger": ledger}
     report = on_spark.sanitise_files(spark, source, tmp_path / "out", rules, **arguments)
     local = sanitise_file(source, tmp_path / "local", rules, **arguments, progress=False)
     assert (report.rows, report.files, report.privacy) == (local.rows, local.files, local.privacy) == (3010, 2, rules.privacy())
@@ -227,11 +58,20 @@ def test_files_are_those_of_one_machine(spark: Any, key_file: Path, tmp_path: Pa
     assert list(found) == list(want) == ["_dpfast.json", "town=Bonn/two.parquet", "town=Ulm/one.parquet"]
     if ids is None:
         assert {**report.certificate, "job": ""} == {**local.certificate, "job": ""}
-        assert sorted(os.listdir(tmp_path)) == ["local", "out", "source"]
+        assert sorted(os.listdir(tmp_path)) == ["ledger", "local", "out", "source"]
         again = on_spark.sanitise_files(spark, source, tmp_path / "out", rules, **arguments)
         assert (again.certificate, files(tmp_path / "out")) == (report.certificate, found)
         with pytest.raises(FileError, match="exists"):
             on_spark.sanitise_files(spark, source, tmp_path / "out", rules, **{**arguments, "context": "others"})
+        with pytest.raises(LedgerError):
+            on_spark.sanitise_files(spark, source, tmp_path / "anew", rules, **{**arguments, "context": "others"})
+        assert sorted(os.listdir(tmp_path)) == ["ledger", "local", "out", "source"]
+    else:
+        df = spark.createDataFrame(table(10))
+        on_spark.sanitise(df, rules, **arguments)  # the same population, and paid for
+        with pytest.raises(LedgerError):
+            on_spark.sanitise(df, rules, **{**arguments, "context": "others"})
+    assert ledger.spent() == rules.privacy()
 
 
 def test_pieces_of_a_file_are_the_file(spark: Any, key_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -344,12 +184,14 @@ def test_the_guide_is_true(spark: Any, root: Path, tmp_path: Path, monkeypatch: 
     people = pa.table({"name": ["n"] * 300, "id": range(300), "smoker": ["no", "yes", "no"] * 100})
     os.mkdir("people")
     pq.write_table(people, "people/1.parquet")
-    names: dict[str, Any] = {"spark": spark, "people": spark.createDataFrame(people)}
+    visits = pa.table({"minutes": range(300), "town": ["Bonn", "Ulm", "Trier"] * 100})
+    names: dict[str, Any] = {"spark": spark, "people": spark.createDataFrame(people), "visits": spark.createDataFrame(visits)}
     for block in blocks:
         for name in ("people", "released"):  # Spark is in another folder
             block = re.sub(rf'"({name}[^"]*)"', rf'"{tmp_path}/\1"', block)
         exec(block.replace("env:DPFAST_KEY", f"env:{VARIABLE}"), names)
     assert names["report"].rows == 300
+    assert names["slow"].shape == (2,)
     assert names["estimate"].count.sum() == pytest.approx(300)
     assert pq.read_table("released_frame.parquet").column_names == ["id", "smoker"]
 
@@ -368,6 +210,7 @@ def test_the_key_is_nowhere(spark: Any, folder: Path, key_file: Path, capfd: pyt
     written = {name: data for name, data in files(folder).items() if name != "key"}
     events = b"".join(data for name, data in written.items() if name.startswith("events/"))
     blocks = b"".join(data for name, data in written.items() if name.startswith("local/"))
+    assert CANARY in plan
     assert CANARY.encode() in events
     assert CANARY.encode() in blocks
     for form in forms:

@@ -102,7 +102,7 @@ def _read_matrix(name: object, folder: Path) -> NDArray[np.float64]:
     path = folder / name
     try:
         if path.suffix.lower() == ".npy":
-            found: Any = np.load(path, allow_pickle=False).tolist()
+            found: Any = _read_npy(path)
         elif path.suffix.lower() == ".json":
             found = json.loads(path.read_text("utf-8"))
         else:
@@ -113,6 +113,16 @@ def _read_matrix(name: object, folder: Path) -> NDArray[np.float64]:
     except ValueError:  # not numbers, not JSON, not UTF-8, not a numpy file
         raise ArgumentError(f"matrix_file {name!r} does not hold rows of numbers") from None
     return _array(found, f"matrix_file {name!r}")
+
+
+def _read_npy(path: Path) -> Any:
+    """The content of a numpy file; a ValueError if it is none."""
+    try:
+        return np.lib.format.open_memmap(path, mode="r").tolist()  # it looks at the size of the file before it makes room
+    except OSError:
+        raise
+    except Exception:  # a header is Python source, and so are the errors in it
+        raise ValueError from None
 
 
 DEFAULT_KIND = "randomised_response"

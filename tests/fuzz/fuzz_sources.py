@@ -20,7 +20,7 @@ from dpfast import (
     sanitise_file,
     verify,
 )
-from dpfast._sources import csv_file, ipc_file
+from dpfast._sources import csv_file, ipc_file, places
 
 __all__ = ["one"]
 
@@ -35,6 +35,7 @@ CONSTANT = {
     _parquet.CORRUPT,
     ipc_file.CORRUPT,
     csv_file.CORRUPT,
+    places.NO_ROOM,
     "a dictionary index points outside its dictionary",
     "an Arrow array is broken: its buffers are too short, or its offsets point outside them",
 }
@@ -50,9 +51,9 @@ def one(data: bytes) -> None:
         out = place / "out" / f"t.{target}"
         try:
             report = sanitise_file(source, out, POLICY, threads=1, progress=False)
-        except (CorruptDataError, PolicyError, ArgumentTypeError) as error:
+        except (CorruptDataError, MemoryError, PolicyError, ArgumentTypeError) as error:
             text = str(error)
-            is_constant = not isinstance(error, CorruptDataError) or text in CONSTANT  # others tell the schema
+            is_constant = isinstance(error, (PolicyError, ArgumentTypeError)) or text in CONSTANT  # those tell the schema
         else:
             check(out, report)
             return

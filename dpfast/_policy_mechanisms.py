@@ -92,7 +92,10 @@ def _array(value: object, key: str) -> NDArray[np.float64]:
     square = bool(rows) and all(isinstance(row, list) and len(row) == len(rows) for row in rows)
     if not square or not all(type(number) in (int, float) for row in rows for number in row):
         raise ArgumentError(f"{key} must be a name or a square list of rows of numbers")
-    return np.array(rows, np.float64)
+    try:
+        return np.array(rows, np.float64)
+    except OverflowError:
+        raise ArgumentError(f"{key} holds a number beyond the largest double") from None
 
 
 def _read_matrix(name: object, folder: Path) -> NDArray[np.float64]:
@@ -110,7 +113,7 @@ def _read_matrix(name: object, folder: Path) -> NDArray[np.float64]:
             found = [[float(number) for number in line.split(",")] for line in lines if line.strip()]
     except OSError as error:
         raise FileError(f"cannot read matrix_file {name!r}: {error.strerror}") from None
-    except ValueError:  # not numbers, not JSON, not UTF-8, not a numpy file
+    except (ValueError, RecursionError):  # not numbers, not JSON, not UTF-8, not a numpy file
         raise ArgumentError(f"matrix_file {name!r} does not hold rows of numbers") from None
     return _array(found, f"matrix_file {name!r}")
 

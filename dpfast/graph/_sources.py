@@ -51,7 +51,7 @@ def read_table(path: str | os.PathLike[str], columns: list[str], optional: tuple
         table = _read(file)
         table.validate(full=True)  # what points outside its buffers would kill the process later
         names = table.column_names
-    except MemoryError:
+    except (ArgumentError, MemoryError):
         raise
     except (OSError, pa.ArrowException, ValueError) as error:
         raise FileError(f"{str(file)!r} cannot be read: {type(error).__name__}") from error

@@ -14,6 +14,7 @@ __all__ = ["one"]
 
 TYPES = ["<i8", "<u8", "<i4", "<u1", ">i2", "<f8", "?"]
 STEPS = [1, 2, 0.5, 0.1, 1e-300, 1e300, 0, -1, "1", None, 1 << 70, float("nan"), float("inf")]
+FAR = 1 << 22  # weights take 1.5 ns a step of the distance
 SAMPLERS = ["race", "sum", "other"]
 
 
@@ -31,6 +32,8 @@ def one(data: bytes) -> None:
         except (ArgumentError, ArgumentTypeError):
             return
         check(levels)
+        if int(levels.distance.max()) > FAR:
+            return
         try:
             logs = duff.log_probabilities(levels, epsilon=epsilon)
             drawn = duff.sample(levels, epsilon=epsilon, size=size, sampler=sampler, rng=Stream.insecure(len(data)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +15,7 @@ import pytest
 from faulty import quick_place
 
 from dpfast import ArgumentTypeError, CorruptDataError, Domain, Policy, PolicyError, RandomisedResponse, _parquet, sanitise_file
-from dpfast._sources import csv_file, ipc_file
+from dpfast._sources import csv_file, ipc_file, places
 
 TOWNS = ["Bray", "Cork", "Dingle"]
 POLICY = Policy({"town": RandomisedResponse(Domain(TOWNS, unknown="randomise"), epsilon=1.0), "n": "public"})
@@ -103,6 +104,29 @@ def attempt(place: Path, kind: str, data: bytes) -> str:
         return outcome(place, kind, data)
     except (ArgumentTypeError, PolicyError):
         return "schema"
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arrow", "arrows"])
+def test_names_that_are_no_text(place: Path, kind: str) -> None:
+    data = whole(place, kind)
+    assert b"town" in data
+    assert outcome(place, kind, data.replace(b"town", b"t\xffwn")) in {_parquet.NOT_PARQUET, *IPC}
+
+
+@pytest.mark.parametrize("kind", ["arrow", "arrows"])
+def test_a_size_that_no_machine_has_is_not_quoted(place: Path, kind: str) -> None:
+    """The length of a message's body, which the reader makes room for before it looks."""
+    data, texts = whole(place, kind), set()
+    for at in range(0, len(data) - 8, 8):
+        if data[at : at + 8] == b"\0" * 8:
+            continue
+        with contextlib.suppress(ArgumentTypeError, PolicyError):
+            try:
+                outcome(place, kind, data[:at] + (1 << 57).to_bytes(8, "little") + data[at + 8 :])
+            except MemoryError as error:
+                texts.add(str(error))
+    assert texts <= {places.NO_ROOM}
+    assert texts or kind == "arrow"
 
 
 def test_a_job_that_says_where_a_file_ends_is_noticed(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -52,21 +52,20 @@ def look(scenarios: list[tuple[str, int]]) -> int:
     return looked
 
 
-# One scenario of each name in the normal tier, all of them in the slow one.
-FIRST = [(name, number) for name, number in SCENARIOS if number == min(n for other, n in SCENARIOS if other == name)]
+NAMES = sorted({name for name, _ in SCENARIOS})
 
 
-@pytest.mark.parametrize(("name", "number"), FIRST)
-def test_no_canary_is_shown(name: str, number: int) -> None:
-    assert look([(name, number)]) > 0
+@pytest.mark.parametrize("name", NAMES)
+def test_no_canary_is_shown(name: str) -> None:
+    assert look([scenario for scenario in SCENARIOS if scenario[0] == name]) > 0
 
 
 @pytest.mark.slow
-def test_no_canary_is_shown_by_any_call() -> None:
+def test_no_canary_is_shown_in_hundreds_of_places() -> None:
     begin = time.monotonic()
     looked = look(SCENARIOS)
-    assert looked >= 200
-    record("canaries of calls", names=len(FIRST), cases=looked, failures=0, seconds=round(time.monotonic() - begin))
+    assert looked > 500
+    record("canaries of calls", names=len(NAMES), cases=looked, failures=0, seconds=round(time.monotonic() - begin))
 
 
 HIDDEN = [

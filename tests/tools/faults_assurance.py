@@ -46,10 +46,10 @@ MUTANTS = [
         "tests/fuzz/test_fuzz.py::test_the_corpus_holds[policy]",
     ),
     Mutant(
-        "a weight of zero warns",
+        "weights that lie far apart warn",
         "dpfast/duff/race.py",
-        'with np.errstate(divide="ignore"):',
-        "with np.errstate():",
+        'with np.errstate(over="ignore"):\n        sums',
+        "with np.errstate():\n        sums",
         f"{PAIRS}[race-0]",
     ),
     Mutant(

@@ -36,6 +36,9 @@ STRATA = Stratified("age", {0: RR, 1: RandomisedResponse(TOTAL, epsilon=2.0)})
 BY = np.array([0, 1, 0, 1, 1, 0])
 IDS = np.arange(6)
 
+BINS = RandomisedResponse(Domain.bins([0, 1, 50, 100], unknown="randomise"), epsilon=1.0)
+JOINED = RandomisedResponse(Domain.product(Domain.bins([0, 50]), Domain.bins([0, 9, 90]), unknown="randomise"), epsilon=1.0)
+
 
 @kernels.response([RR, RandomisedResponse(TOTAL, epsilon=2.0)], compiled=False)
 def by_age(age: int) -> int:
@@ -113,6 +116,14 @@ SANITISE = {
         lambda column: ExponentialResponse(OTHER, distance="ordinal", epsilon=1.0).sanitise(column),
         lambda column: MatrixResponse(TOTAL, MATRIX).sanitise(column),
         lambda column: optimal_response(TOTAL, loss="hamming", epsilon=1.0).sanitise(column),
+    ],
+    "numbers, n public": [
+        lambda column: BINS.sanitise(np.asarray(column, float)),
+        lambda column: JOINED.sanitise((column, column)),
+    ],
+    "integers, n public": [
+        lambda column: RandomisedResponse(Domain.range(50, unknown="randomise"), epsilon=1.0).sanitise(column),
+        lambda column: RandomisedResponse(Domain([1, 2, 7], other=7), epsilon=1.0).sanitise(column, threads=2),
     ],
     "labels, one refused": [
         lambda column: RandomisedResponse(STRICT, epsilon=1.0).sanitise(column),

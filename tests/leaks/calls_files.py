@@ -74,7 +74,7 @@ def numbers(raw: list[Any]) -> pa.Table:
 
 
 FAMILIES["files of numbers"] = Family(
-    FAMILIES["numbers"].pairs,
+    {name: pair for name, pair in FAMILIES["numbers"].pairs.items() if name != "large"},
     files(numbers),
     hidden({"outside": lambda: numbers([NUMBER, *FEW]), "beside": lambda: numbers(FEW)}, KINDS),
 )

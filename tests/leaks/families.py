@@ -121,6 +121,8 @@ SAME_SIZE = {
     "all missing": ([float("nan")] * 6, FEW),
     "all equal": ([5.0] * 6, FEW),
     "all outside": ([1e9] * 6, [-1e9] * 6),
+    # beyond the sizes that are simply sorted
+    "large": ([1e308, -1e308, float("nan"), 7.0] * 8200, [row % 1000 / 10 for row in range(32_800)]),
 }
 SIZES = {
     "none": ([], FEW),
@@ -137,8 +139,23 @@ NUMBER_CANARIES: dict[str, Callable[[], Any]] = {
         pa.float64(), 6, [pa.py_buffer(b"\xfe"), pa.py_buffer(np.array([NUMBER, *FEW[1:]]))]
     ),
     "before a slice": lambda: pa.array([NUMBER, *FEW]).slice(1),
-    "name": lambda: pd.Series(FEW, name=CANARY),
     "between strides": lambda: np.array([[value, NUMBER] for value in FEW])[:, 0],
+}
+
+INTEGERS = {
+    "usual": ([1, 2, 3], [99, 98, 50]),
+    "extremes": ([2**63 - 1, -(2**63), 0], [1, 2, 3]),
+}
+INTEGER_CONTAINERS: dict[str, Make] = {
+    "int64": lambda raw: np.array(raw, np.int64),
+    "big-endian": lambda raw: np.array(raw, ">i8"),
+    "arrow": lambda raw: pa.array(raw, pa.int64()),
+    "nullable": lambda raw: pd.Series(raw, dtype="Int64"),
+    "polars": lambda raw: pl.Series(raw, dtype=pl.Int64),
+}
+INTEGER_CANARIES: dict[str, Callable[[], Any]] = {
+    "outside": lambda: np.array([int(NUMBER), 1, 2]),
+    "before a slice": lambda: pa.array([int(NUMBER), 1, 2]).slice(1),
 }
 
 FAMILIES: dict[str, Family] = {
@@ -156,20 +173,8 @@ FAMILIES: dict[str, Family] = {
     "labels, any number": Family({**LABELS, "none": ([], PLAIN), "one": (["Cork"], PLAIN * 9)}, LABEL_CONTAINERS, LABEL_CANARIES),
     "numbers": Family({**SAME_SIZE, **SIZES}, NUMBER_CONTAINERS, NUMBER_CANARIES),
     "numbers, n public": Family(SAME_SIZE, NUMBER_CONTAINERS, NUMBER_CANARIES),
-    "integers": Family(
-        {
-            "usual": ([1, 2, 3], [99, 98, 50]),
-            "extremes": ([2**63 - 1, -(2**63), 0], [1, 2, 3]),
-            "sizes": ([], [1] * 1000),
-        },
-        {
-            "int64": lambda raw: np.array(raw, np.int64),
-            "arrow": lambda raw: pa.array(raw, pa.int64()),
-            "nullable": lambda raw: pd.Series(raw, dtype="Int64"),
-            "polars": lambda raw: pl.Series(raw, dtype=pl.Int64),
-        },
-        {"outside": lambda: np.array([int(NUMBER), 1, 2]), "before a slice": lambda: pa.array([int(NUMBER), 1, 2]).slice(1)},
-    ),
+    "integers": Family({**INTEGERS, "sizes": ([], [1] * 1000)}, INTEGER_CONTAINERS, INTEGER_CANARIES),
+    "integers, n public": Family(INTEGERS, INTEGER_CONTAINERS, INTEGER_CANARIES),
     "no numbers": Family(
         {"one or two": ([1.0, "secret", 2.0], ["a longer secret", 3.0, "x"])},
         {"list": lambda raw: raw, "objects": objects},

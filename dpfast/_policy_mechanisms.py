@@ -6,7 +6,6 @@ A mechanism loads when a file asks for it. Each function takes the domain, the e
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpfast._text import read_json
 from dpfast.domain import Domain
 from dpfast.errors import ArgumentError, FileError, MissingPackageError
 from dpfast.mechanism import Mechanism
@@ -107,13 +107,13 @@ def _read_matrix(name: object, folder: Path) -> NDArray[np.float64]:
         if path.suffix.lower() == ".npy":
             found: Any = _read_npy(path)
         elif path.suffix.lower() == ".json":
-            found = json.loads(path.read_text("utf-8"))
+            found = read_json(path.read_text("utf-8"))
         else:
             lines = path.read_text("utf-8").split("\n")
             found = [[float(number) for number in line.split(",")] for line in lines if line.strip()]
     except OSError as error:
         raise FileError(f"cannot read matrix_file {name!r}: {error.strerror}") from None
-    except (ValueError, RecursionError):  # not numbers, not JSON, not UTF-8, not a numpy file
+    except ValueError:  # not numbers, not JSON, not UTF-8, not a numpy file
         raise ArgumentError(f"matrix_file {name!r} does not hold rows of numbers") from None
     return _array(found, f"matrix_file {name!r}")
 

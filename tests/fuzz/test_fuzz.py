@@ -23,7 +23,7 @@ from soak import record
 from dpfast import duff
 
 HERE = Path(__file__).resolve().parent
-TARGETS = ("graph", "levels", "policy", "sources")
+TARGETS = ("certificate", "graph", "levels", "policy", "sources")
 SECONDS = int(os.environ.get("DPFAST_FUZZ_SECONDS", "600"))
 
 

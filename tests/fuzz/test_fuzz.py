@@ -88,7 +88,7 @@ def test_the_fuzzer_finds_nothing(name: str, tmp_path: Path) -> None:
     begin = time.monotonic()
     command = [sys.executable, str(HERE / "fuzz.py"), name, str(tmp_path), f"-max_total_time={SECONDS}", "-print_final_stats=1"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS + 300)
-    runs = re.findall(r"^Done (\d+) runs", done.stderr, re.MULTILINE)
+    runs = re.findall(r"^#(\d+)\s", done.stderr, re.MULTILINE)
     edges = re.findall(r" cov: (\d+) ", done.stderr)
     crashes = [path.name for path in tmp_path.iterdir() if path.is_file()]
     record(

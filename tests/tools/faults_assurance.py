@@ -29,7 +29,7 @@ MUTANTS = [
         "dpfast/_sources/places.py",
         "raise MemoryError(NO_ROOM) from None",
         "raise",
-        f"{SOURCES}::test_a_size_that_no_machine_has_is_not_quoted",
+        f"{SOURCES}::test_lengths_and_places_that_an_arrow_file_lies_about",
     ),
     Mutant(
         "a name that is no text is met later",

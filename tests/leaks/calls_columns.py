@@ -32,6 +32,9 @@ NULL = Domain([*TOWNS, None], other="Cork")
 STRICT = Domain(TOWNS)
 MATRIX = np.full((3, 3), 0.25) + np.eye(3) / 4
 RR = RandomisedResponse(TOTAL, epsilon=1.0)
+WITH_OTHER = RandomisedResponse(OTHER, epsilon=1.0)
+UNIFORM = RandomisedResponse(NULL, epsilon=0.0)
+REFUSER = RandomisedResponse(STRICT, epsilon=1.0)
 STRATA = Stratified("age", {0: RR, 1: RandomisedResponse(TOTAL, epsilon=2.0)})
 BY = np.array([0, 1, 0, 1, 1, 0])
 IDS = np.arange(6)
@@ -109,28 +112,26 @@ FAMILIES["tables, one refused"] = Family(
 
 SANITISE = {
     "labels": [
-        lambda column: RR.sanitise(column),
-        lambda column: RandomisedResponse(OTHER, epsilon=1.0).sanitise(column, rng=keyed(), column_name="town"),
-        lambda column: RandomisedResponse(NULL, epsilon=0.0).sanitise(column, threads=2),
+        RR.sanitise,
+        lambda column: WITH_OTHER.sanitise(column, rng=keyed(), column_name="town"),
+        lambda column: UNIFORM.sanitise(column, threads=2),
         lambda column: RR.sanitise(column, rng=keyed(), ids=IDS[: len(column)], column_name="town"),
-        lambda column: ExponentialResponse(OTHER, distance="ordinal", epsilon=1.0).sanitise(column),
-        lambda column: MatrixResponse(TOTAL, MATRIX).sanitise(column),
-        lambda column: optimal_response(TOTAL, loss="hamming", epsilon=1.0).sanitise(column),
+        ExponentialResponse(OTHER, distance="ordinal", epsilon=1.0).sanitise,
+        MatrixResponse(TOTAL, MATRIX).sanitise,
+        optimal_response(TOTAL, loss="hamming", epsilon=1.0).sanitise,
     ],
     "numbers, n public": [
         lambda column: BINS.sanitise(np.asarray(column, float)),
         lambda column: JOINED.sanitise((column, column)),
     ],
     "integers, n public": [
-        lambda column: RandomisedResponse(Domain.range(50, unknown="randomise"), epsilon=1.0).sanitise(column),
-        lambda column: RandomisedResponse(Domain([1, 2, 7], other=7), epsilon=1.0).sanitise(column, threads=2),
+        RandomisedResponse(Domain.range(50, unknown="randomise"), epsilon=1.0).sanitise,
+        RandomisedResponse(Domain([1, 2, 7], other=7), epsilon=1.0).sanitise,
     ],
     "labels, one refused": [
-        lambda column: RandomisedResponse(STRICT, epsilon=1.0).sanitise(column),
-        lambda column: MatrixResponse(STRICT, MATRIX).sanitise(column, threads=2),
-        lambda column: RandomisedResponse(STRICT, epsilon=1.0).sanitise(
-            column, rng=keyed(), ids=IDS[: len(column)], column_name="town"
-        ),
+        REFUSER.sanitise,
+        MatrixResponse(STRICT, MATRIX).sanitise,
+        lambda column: REFUSER.sanitise(column, rng=keyed(), ids=IDS[: len(column)], column_name="town", threads=2),
     ],
 }
 PAIR = [RandomisedResponse(TOWNS, epsilon=1.0), MatrixResponse(TOWNS, MATRIX)]

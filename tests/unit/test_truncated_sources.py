@@ -92,7 +92,7 @@ def test_lengths_and_places_that_an_arrow_file_lies_about(place: Path, kind: str
     """Each word of eight bytes in turn, among them lengths of buffers and bitmaps, offsets, numbers of rows and nulls."""
     data, texts = whole(place, kind), set()
     for at in range(0, len(data) - 8, 8):
-        for number in (1, -1, 1 << 57):
+        for number in (-1, 1 << 57):
             texts.add(outcome(place, kind, data[:at] + number.to_bytes(8, "little", signed=True) + data[at + 8 :]))
     assert texts <= {"", "schema", *IPC, INDEX, BROKEN, places.NO_ROOM}
     # a reader makes room for the body of a message before it looks

@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/installed
 STAGE := tests/tools/stage
-PARTS := unit exact property parity statistical api
+PARTS := unit exact property parity statistical api fuzz leaks
 # Tests of processes measure memory and start times, and so run alone.
 WORKERS := -n auto
 # What the sanitizers meet: the tests that run kernels. Exact tests that reckon in Python alone have nothing for them.
@@ -34,7 +34,7 @@ help:
 	@echo "make demo    sanitise a real Parquet file and look at the result"
 	@echo "make test    lint, types, all tests, then the core under ASan and UBSan"
 	@echo "make check   thread sanitizer, C driver, mutants, source and binary distributions"
-	@echo "make soak    the tests that take long, and their figures into docs/assurance.md"
+	@echo "make soak    the long tests, under a key of today; each fuzz target for DPFAST_FUZZ_SECONDS (600)"
 	@echo "make bench   speed against copying and against numpy"
 	@echo "make docs    the guide, in build/docs; warnings are errors"
 	@echo "make lint    style, types, C warnings"
@@ -62,7 +62,7 @@ check: $(INSTALLED) build/tsan/built build/c/asan
 	@$(MAKE) --no-print-directory docs
 	@$(STAGE) "distributions" $(BIN)/pytest -q -m package tests/process
 
-soak: $(INSTALLED)
+soak: $(INSTALLED) $(VENV)/fuzz-installed
 	@$(STAGE) "long tests" $(BIN)/pytest -q -s -m slow tests; status=$$?; \
 		$(BIN)/python tests/tools/assurance.py && exit $$status
 
@@ -79,7 +79,7 @@ lint: $(INSTALLED)
 	@$(STAGE) "C warnings" sh -c 'for file in csrc/*/*.c; do $(CC) -O3 $(C_FLAGS) -c $$file -o /dev/null || exit 1; done'
 
 clean:
-	rm -rf build dist demo .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info dpfast/_core/*.c dpfast/_core/*.so $(INSTALLED) $(VENV)/docs-installed
+	rm -rf build dist demo .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info dpfast/_core/*.c dpfast/_core/*.so $(INSTALLED) $(VENV)/*-installed
 
 # The environment. Python files are used where they are; what is compiled or declared asks for a new installation.
 $(BIN)/python:
@@ -94,8 +94,10 @@ $(INSTALLED): pyproject.toml setup.py $(wildcard csrc/* csrc/*/*) $(wildcard dpf
 	$(BIN)/pip install --quiet --no-build-isolation --use-pep517 --editable '.[test]'
 	@touch $@
 
-$(VENV)/docs-installed: pyproject.toml | $(INSTALLED)
-	$(BIN)/pip install --quiet $$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["docs"])')
+$(VENV)/%-installed: pyproject.toml | $(INSTALLED)
+	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["$*"], sep="\n")' \
+		> $(VENV)/$*-requires
+	$(BIN)/pip install --quiet -r $(VENV)/$*-requires
 	@touch $@
 
 # A sanitised build is a tree of its own, so that no object or generated file of it reaches an ordinary build.

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple, Self
 
+from dpfast._schema import check_names
 from dpfast._sources.places import Place, check_identity, decoding
 from dpfast.errors import CorruptDataError, FileError
 
@@ -76,6 +77,7 @@ class ParquetSource:
         try:
             footer = pq.ParquetFile(self._handle, pre_buffer=False)
             self.schema: pa.Schema = footer.schema_arrow
+            check_names(self.schema)
             self._only = range(footer.metadata.num_rows) if only is None else only
             self.rows: int = len(self._only)
             self._footer: pq.FileMetaData = footer.metadata

@@ -6,7 +6,6 @@ A mechanism loads when a file asks for it. Each function takes the domain, the e
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpfast._text import read_json
 from dpfast.domain import Domain
 from dpfast.errors import ArgumentError, FileError, MissingPackageError
 from dpfast.mechanism import Mechanism
@@ -92,7 +92,10 @@ def _array(value: object, key: str) -> NDArray[np.float64]:
     square = bool(rows) and all(isinstance(row, list) and len(row) == len(rows) for row in rows)
     if not square or not all(type(number) in (int, float) for row in rows for number in row):
         raise ArgumentError(f"{key} must be a name or a square list of rows of numbers")
-    return np.array(rows, np.float64)
+    try:
+        return np.array(rows, np.float64)
+    except OverflowError:
+        raise ArgumentError(f"{key} holds a number beyond the largest double") from None
 
 
 def _read_matrix(name: object, folder: Path) -> NDArray[np.float64]:
@@ -102,9 +105,9 @@ def _read_matrix(name: object, folder: Path) -> NDArray[np.float64]:
     path = folder / name
     try:
         if path.suffix.lower() == ".npy":
-            found: Any = np.load(path, allow_pickle=False).tolist()
+            found: Any = _read_npy(path)
         elif path.suffix.lower() == ".json":
-            found = json.loads(path.read_text("utf-8"))
+            found = read_json(path.read_text("utf-8"))
         else:
             lines = path.read_text("utf-8").split("\n")
             found = [[float(number) for number in line.split(",")] for line in lines if line.strip()]
@@ -113,6 +116,16 @@ def _read_matrix(name: object, folder: Path) -> NDArray[np.float64]:
     except ValueError:  # not numbers, not JSON, not UTF-8, not a numpy file
         raise ArgumentError(f"matrix_file {name!r} does not hold rows of numbers") from None
     return _array(found, f"matrix_file {name!r}")
+
+
+def _read_npy(path: Path) -> Any:
+    """The content of a numpy file; a ValueError if it is none."""
+    try:
+        return np.lib.format.open_memmap(path, mode="r").tolist()  # it looks at the size of the file before it makes room
+    except OSError:
+        raise
+    except Exception:  # a header is Python source, and so are the errors in it
+        raise ValueError from None
 
 
 DEFAULT_KIND = "randomised_response"

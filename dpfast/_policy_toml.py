@@ -66,6 +66,8 @@ def read_policy_file(path: str | os.PathLike[str]) -> dict[str, Any]:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise PolicyError(f"the policy file is not TOML: {error}") from None
+    except (ValueError, RecursionError):
+        raise PolicyError("the policy file holds an integer of thousands of digits, or brackets within brackets") from None
     return _policy(_Entry(document, "the policy", text, (), policy_path.parent))
 
 

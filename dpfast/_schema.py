@@ -9,7 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["bare_column", "bare_field", "plain_type", "without_hidden"]
+__all__ = ["bare_column", "bare_field", "check_names", "plain_type", "without_hidden"]
 
 
 def bare_field(field: pa.Field) -> pa.Field:
@@ -32,6 +32,12 @@ def bare_column(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArra
     if isinstance(column, pa.ChunkedArray):
         return pa.chunked_array([pa.array(_Retyped(chunk, bare)) for chunk in column.chunks], bare)
     return pa.array(_Retyped(column, bare))
+
+
+def check_names(schema: pa.Schema) -> None:
+    """Raise a UnicodeDecodeError if a name, at any depth, is no text; readers leave that to whoever looks at it."""
+    for field in schema:
+        bare_field(field)
 
 
 def without_hidden(column: pa.Array) -> pa.Array:

@@ -1,11 +1,13 @@
-"""Values and figures as text for people."""
+"""Values and figures as text for people, and JSON that people or programs wrote."""
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
-__all__ = ["printable", "share", "table_lines"]
+__all__ = ["printable", "read_json", "share", "table_lines"]
 
 
 def table_lines(heads: Sequence[str], rows: Iterable[Sequence[str]], *, labels: int = 1) -> Iterator[str]:
@@ -31,3 +33,11 @@ def printable(value: object) -> str:
 def share(number: float) -> str:
     """Return a share with four decimals, or a dash where there is none."""
     return f"{number:.4f}" if math.isfinite(number) else "-"
+
+
+def read_json(text: str | bytes) -> Any:
+    """Return what a JSON text holds; a ValueError whatever is wrong with it."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("brackets within brackets") from None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import json
 from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ import numpy as np
 
 from dpfast._policy_totals import composed
 from dpfast._rounding import integer
+from dpfast._text import read_json
 from dpfast.errors import ArgumentTypeError, CertificateError, DpfastError
 from dpfast.hockey_stick import table_delta, table_epsilon
 from dpfast.integer_mechanism import CERTIFICATE_FORMAT
@@ -136,7 +136,7 @@ def read_certificate(file: Described) -> dict[str, Any]:
     if text is None:
         raise CertificateError("the file holds no certificate; was it made by dpfast?")
     try:
-        certificate = json.loads(text)
+        certificate = read_json(text)
     except ValueError:
         raise CertificateError("the certificate of the file is damaged") from None
     if not isinstance(certificate, dict):

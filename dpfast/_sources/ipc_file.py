@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from dpfast import _parquet
-from dpfast._schema import without_hidden
+from dpfast._schema import check_names, without_hidden
 from dpfast._sources.places import Place, check_identity, decoding
 from dpfast.errors import CorruptDataError
 
@@ -38,6 +38,7 @@ class IpcSource:
                 self._is_file = self._file.read(len(MAGIC)) == MAGIC
                 self._check_end()
                 self.schema: pa.Schema = self._reader(None).schema
+                check_names(self.schema)
                 self.rows: int | None = self._count()
         except BaseException:
             self._file.close()

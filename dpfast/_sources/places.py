@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Found", "Place", "bare", "check_identity", "decoding", "find", "locate", "reading"]
 
+NO_ROOM = "there is not enough memory to read the source, or it is damaged"
 CHANGED = "the source was changed while it was read"
 _DIGEST_BYTES = 32
 _DIGEST_CHUNK = 1 << 20
@@ -142,8 +143,10 @@ def decoding(place: Place, corrupt: str) -> Iterator[None]:
 
     try:
         yield
-    except (FileError, CorruptDataError, MemoryError):
+    except (FileError, CorruptDataError):
         raise
+    except MemoryError:  # a damaged file may ask for any size, which the reader's text would quote
+        raise MemoryError(NO_ROOM) from None
     except OSError as error:
         if error.errno:
             raise FileError(f"cannot read the source {place.path!r}: {_reason(error)}") from None

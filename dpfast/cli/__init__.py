@@ -90,6 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options = parser.parse_args(arguments)
     except SystemExit as stop:
         return int(stop.code or 0)
+    before = signal.getsignal(signal.SIGTERM)
     try:
         _harden()
         with warnings.catch_warnings():
@@ -120,6 +121,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Its text may quote data, so it is shown on request only.
         _say(f"unexpected {type(error).__name__}; run the command again with --debug to see where")
         return _failed(options)
+    finally:  # a process that called us and goes on has its own way to end
+        if before is not None and threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, before)
 
 
 def _parser() -> argparse.ArgumentParser:

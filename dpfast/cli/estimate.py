@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import json
 from typing import TYPE_CHECKING, Any
 
+from dpfast._text import read_json
 from dpfast.cli._output import add_json, print_json, print_table, printable, share
 from dpfast.cli._policy import add_policy, read_policy
 from dpfast.errors import CorruptDataError, PolicyError
@@ -185,7 +185,7 @@ def _check_certificate(policy: Policy, file: Source) -> None:
 
 def _check_maker(policy: Policy, text: bytes) -> None:
     try:
-        certificate = json.loads(text)
+        certificate = read_json(text)
         made: dict[tuple[str, ...], Any] = {(name,): rule for name, rule in certificate["columns"].items()}
         made |= {tuple(entry["columns"]): entry["mechanism"] for entry in certificate["joint"]}
     except (ValueError, KeyError, TypeError, AttributeError):

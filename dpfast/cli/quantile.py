@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import decimal
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from dpfast._text import read_json
 from dpfast.cli._output import add_json, print_json, print_table, printable
 from dpfast.cli._rows import FileColumn, check_names, columns_of, step_for
 from dpfast.cli.plan import positive
@@ -201,7 +201,7 @@ def keys_of(words: list[str], kinds: list[pa.DataType], option: str) -> list[Any
 
 def _listed(text: str, option: str) -> list[Any]:
     try:
-        found = json.loads(text)
+        found = read_json(text)
     except ValueError:
         found = None
     if not isinstance(found, list):

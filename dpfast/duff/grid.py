@@ -86,8 +86,10 @@ _TIMES: Final = {
 
 def grid_values(indices: NDArray[np.int64], origin: int, step: int | float | Fraction, ratio: Fraction) -> NDArray[Any]:
     """The values (origin + i) * step: int64 for an int step (object beyond), else the nearest doubles."""
+    if not indices.size:
+        return np.empty(indices.shape, np.int64 if isinstance(step, int) else np.float64)
     p, q = ratio.numerator, ratio.denominator
-    top = max((abs(origin + int(bound)) for bound in (indices.min(), indices.max())), default=0) if indices.size else 0
+    top = max(1, *(abs(origin + int(bound)) for bound in (indices.min(), indices.max())))
     if isinstance(step, int):
         if top * p < 1 << 63:
             return (

@@ -101,6 +101,10 @@ class Levels:
         measures += 1
         if int((measures >> 1).sum(dtype=np.uint64)) * 2 + int((measures & 1).sum()) > MOST_POINTS:
             raise ArgumentError("levels hold more than 2**62 grid points")
+        try:
+            self.value(int(lowers[0])), self.value(int(uppers[-1]))
+        except OverflowError:
+            raise ArgumentError("the grid reaches beyond the largest double; step or origin is too large") from None
         self.distance, self.lower, self.upper, self.measure = distances, lowers, uppers, measures
         for array in (distances, lowers, uppers, measures):
             array.flags.writeable = False

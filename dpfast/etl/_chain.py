@@ -18,6 +18,7 @@ from typing import Any, Literal, NoReturn, TypeAlias
 
 from dpfast._rounding import float_above, float_below
 from dpfast._spending import Spend
+from dpfast._text import read_json
 from dpfast.composition import compose
 from dpfast.errors import LedgerError
 from dpfast.privacy import Privacy
@@ -89,7 +90,7 @@ class Terms:
             if found["composition"] not in COMPOSITIONS:
                 raise ValueError
             terms = cls(_privacy(found), found["composition"])
-        except (ValueError, TypeError, KeyError, AttributeError):
+        except (ValueError, TypeError, KeyError, AttributeError, OverflowError):
             _altered("its terms do not read")
         if terms.text != text:
             _altered("its terms are not spelt as dpfast spells them")
@@ -218,12 +219,12 @@ def _entry(text: object, number: int, hashed: str) -> Entry:
             found["key"],
             hashed,
         )
-    except (ValueError, TypeError, KeyError, AttributeError):
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError):
         _altered(f"entry {number} does not read")
 
 
 def _mapping(text: object, keys: set[str]) -> dict[str, Any]:
-    found = json.loads(_bytes(text))
+    found = read_json(_bytes(text))
     if not isinstance(found, dict) or set(found) != keys:
         raise ValueError
     return found

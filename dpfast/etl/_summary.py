@@ -36,5 +36,5 @@ def stored_report(found: Mapping[str, Any] | None, started: float) -> Report:
             raise ValueError
         certificate = found["certificate"]
         return Report(found["rows"], found["files"], time.monotonic() - started, stated_privacy(certificate), certificate)
-    except (AttributeError, KeyError, TypeError, ValueError):
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
         raise CorruptDataError(f"the file {SUMMARY} of the target is damaged; overwrite the target on purpose") from None

@@ -6,7 +6,6 @@ rows and files and, under a key, the name of the job. Names of files and folders
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Callable
@@ -17,7 +16,7 @@ from dpfast._sources.csv_file import CERTIFICATE_SUFFIX
 from dpfast._sources.names import is_hidden
 from dpfast._sources.places import Place
 from dpfast._spending import Pay
-from dpfast._text import printable
+from dpfast._text import printable, read_json
 from dpfast.errors import CorruptDataError, FileError, IdError, LedgerError, OutsideDomainError
 from dpfast.etl._apart import check_apart
 from dpfast.etl._job import Job
@@ -209,7 +208,7 @@ def _files(place: Path) -> int:
 
 def _summary(place: Path) -> dict[str, Any] | None:
     try:
-        found = json.loads((place / SUMMARY).read_bytes())
+        found = read_json((place / SUMMARY).read_bytes())
     except (OSError, ValueError):
         return None
     return found if isinstance(found, dict) else None

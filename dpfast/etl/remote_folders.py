@@ -11,14 +11,13 @@ charged again. Nothing keeps two jobs from writing to one folder of a store; tha
 
 from __future__ import annotations
 
-import json
 import time
 from typing import Any, Final, Literal
 
 from dpfast._sources.names import is_hidden
 from dpfast._sources.places import Place
 from dpfast._spending import Pay
-from dpfast._text import printable
+from dpfast._text import printable, read_json
 from dpfast.certificates import read_certificate
 from dpfast.errors import DpfastError, FileError
 from dpfast.etl._apart import check_apart
@@ -115,7 +114,7 @@ class _Folder:
     def summary(self) -> dict[str, Any] | None:
         try:
             with self.place(SUMMARY).open() as file:
-                found = json.loads(file.read())
+                found = read_json(file.read())
         except (FileError, ValueError):
             return None
         return found if isinstance(found, dict) else None

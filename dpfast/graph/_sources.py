@@ -49,12 +49,19 @@ def read_table(path: str | os.PathLike[str], columns: list[str], optional: tuple
     file = Path(os.fsdecode(path))
     try:
         table = _read(file)
-    except (OSError, pa.ArrowInvalid) as error:
+        table.validate(full=True)  # what points outside its buffers would kill the process later
+        names = table.column_names
+    except (ArgumentError, MemoryError):
+        raise
+    except (OSError, pa.ArrowException, ValueError) as error:
         raise FileError(f"{str(file)!r} cannot be read: {type(error).__name__}") from error
     for column in columns:
-        if column not in table.column_names:
+        if column not in names:
             raise ArgumentError(f"{str(file)!r} has no column {column!r}; it must have {', '.join(columns)}")
-    return table.select([*columns, *(column for column in optional if column in table.column_names)])
+    for column in (*columns, *optional):
+        if names.count(column) > 1:
+            raise ArgumentError(f"{str(file)!r} has two columns {column!r}; it must have one")
+    return table.select([*columns, *(column for column in optional if column in names)])
 
 
 def _read(file: Path) -> Any:

@@ -163,6 +163,8 @@ FIGURES = (
         "Whether a job ends well, its errors, warnings, files, schemas and certificates do not depend on the values.",
         (
             often("pairs of sources of one schema, one outcome", "property/test_outcomes"),
+            often("pairs through every public name and verb, found by looking: one outcome", "leaks/test_pairs"),
+            long("thousands of such pairs: no difference", "leaks/test_pairs::test_thousands_of_pairs_end_alike"),
             long(
                 "10,000 such pairs: no difference", "property/test_outcomes::test_ten_thousand_pairs_of_sources_have_one_outcome"
             ),
@@ -174,6 +176,11 @@ FIGURES = (
         "A mark put wherever a source can hold more than its values is in no byte that a job makes.",
         (
             often("every place of every format", "unit/test_files_canaries", "unit/test_files_leaks", "unit/test_formats_leaks"),
+            often("every public name and verb, found by looking", "leaks/test_canaries"),
+            long(
+                "the same in hundreds of places: shown nowhere",
+                "leaks/test_canaries::test_no_canary_is_shown_in_hundreds_of_places",
+            ),
             long(
                 "the same with a disc that is full at each call: found nowhere",
                 "unit/test_files_canaries::test_no_canary_is_found_wherever_the_disc_is_full",
@@ -227,6 +234,16 @@ FIGURES = (
         (
             often(
                 "codes, offsets and pieces that lie", "unit/test_binding", "unit/test_frames_refusals", "unit/test_files_leaks"
+            ),
+            often(
+                "56 broken columns, four formats cut at every byte: constant errors",
+                "unit/test_corrupt_columns",
+                "unit/test_truncated_sources",
+            ),
+            long("four formats with every bit flipped", "unit/test_truncated_sources::test_every_bit_flipped"),
+            often("a corpus of inputs that once broke something, and bytes near it", "fuzz/test_fuzz"),
+            long(
+                "ten minutes of a fuzzer on each of five targets: nothing found", "fuzz/test_fuzz::test_the_fuzzer_finds_nothing"
             ),
             often("kernels under the address and undefined-behaviour sanitizers", "parity/test_parity", "exact/test_kernels"),
             often("threads under the thread sanitizer", "unit/test_threads", "process/test_fork", every=CHECK),

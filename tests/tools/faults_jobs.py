@@ -38,8 +38,8 @@ MUTANTS = [
     Mutant(
         "what was not committed stays",
         "dpfast/etl/_manifest.py",
-        "                        path.unlink()",
-        "                        pass",
+        "not in self.parts:\n                        path.unlink()",
+        "not in self.parts:\n                        pass",
         f"{CRASHED}::test_two_kills_in_a_row",
     ),
     Mutant(

@@ -13,8 +13,10 @@ import pytest
 from dpfast import (
     ArgumentTypeError,
     CertificateError,
+    CorruptDataError,
     Domain,
     ExponentialResponse,
+    LedgerError,
     MatrixResponse,
     Policy,
     Privacy,
@@ -22,6 +24,9 @@ from dpfast import (
     Stratified,
     verify,
 )
+from dpfast._text import read_json
+from dpfast.etl._chain import Terms
+from dpfast.etl._summary import stored_report
 
 RESPONSE = RandomisedResponse(["a", "b", "c"], epsilon=1.0, delta=1e-6)
 MATRIX = MatrixResponse(Domain(["a", "b"], unknown="randomise"), [[0.75, 0.25], [0.3, 0.7]])
@@ -146,3 +151,20 @@ def test_a_large_matrix_needs_its_mechanism() -> None:
 def test_a_composed_policy_with_a_row_of_unknown_values_verifies(subject: MatrixResponse) -> None:
     policy = Policy({"a": subject, "b": RandomisedResponse([0, 1], epsilon=1.0, delta=0.01)})
     assert verify(policy.certificate()) == policy.privacy(0.01)
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 100_000, '{"a": ' * 100_000, "9" * 5000, "", b"\xff"], ids=["lists", "objects", "digits", "", "bytes"]
+)
+def test_json_that_nobody_meant_is_a_value_error(text: str | bytes) -> None:
+    with pytest.raises(ValueError):  # noqa: PT011 - its text is for nobody
+        read_json(text)
+
+
+@pytest.mark.parametrize("epsilon", ["0x1p+99999", "nan", "-0x1p+0", "", 1.0, None])
+def test_figures_of_damaged_papers_are_errors_of_ours(epsilon: Any) -> None:
+    figures = {"epsilon": epsilon, "delta": "0x0.0p+0", "neighbours": "replace_one", "rows_per_person": 1}
+    with pytest.raises(CorruptDataError):
+        stored_report({"rows": 1, "files": 1, "certificate": figures}, 0.0)
+    with pytest.raises(LedgerError):
+        Terms.of(json.dumps({**figures, "composition": "basic"}))

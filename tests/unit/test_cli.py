@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import resource
+import signal
 import stat
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -333,3 +335,16 @@ def test_help_loads_nothing_heavy() -> None:
     code = "import sys; from dpfast.cli import main; main(['--help']); print(*sys.modules, sep='\\n')"
     loaded = set(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split())
     assert {"pyarrow", "pandas", "cryptography", "tqdm"}.isdisjoint(loaded)
+
+
+def test_the_way_a_process_ends_is_its_own_again(run: Callable[..., tuple[int, str, str]]) -> None:
+    def own(number: int, frame: object) -> None:
+        raise AssertionError
+
+    before = signal.signal(signal.SIGTERM, own)
+    try:
+        for words in (("info",), ("plan", "none.toml"), ("plan", "--no-such-option")):
+            run(*words)
+            assert signal.getsignal(signal.SIGTERM) is own
+    finally:
+        signal.signal(signal.SIGTERM, before)

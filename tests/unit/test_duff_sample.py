@@ -61,6 +61,8 @@ def test_repr_shows_no_data() -> None:
         (([True], [0], [0]), {}, ArgumentTypeError),
         (([0], [0], [0]), {"step": 0}, ArgumentError),
         (([0], [0], [0]), {"origin": 1.0}, ArgumentTypeError),
+        (([0], [0], [10**9]), {"step": 1e300}, ArgumentError),  # beyond the largest double
+        (([0], [-1], [0]), {"step": 0.5, "origin": -(10**400)}, ArgumentError),
     ],
     ids=str,
 )
@@ -85,6 +87,9 @@ def test_shapes_and_types(sampler: str) -> None:
     assert draw(halves, 3).dtype == np.float64
     large = duff.Levels([0], [0], [9], step=1, origin=10**30)
     assert draw(large, 2).tolist()[0] in range(10**30, 10**30 + 10)
+    assert (draw(halves, 0).dtype, draw(large, 0).shape) == (np.float64, (0,))
+    assert draw(duff.Levels([0], [0], [0], step=1 << 70), 2).tolist() == [0, 0]
+    assert draw(duff.Levels([0], [0], [0], step=1e300), 2).tolist() == [0.0, 0.0]
 
 
 @pytest.mark.parametrize(

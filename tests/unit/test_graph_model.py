@@ -189,6 +189,32 @@ def test_files(tmp_path: Path, text: bool) -> None:
             Graph.from_file(tmp_path / name)
 
 
+@pytest.mark.parametrize(
+    ("data", "error"),
+    [
+        (b"u,v,epsilon\xd4\n1,2,0.5\n", FileError),
+        (b"u,v,v,epsilon\n1,2,3,0.5\n", ArgumentError),
+        (b"u,v,epsilon,delta,delta\n1,2,0.5,0,0\n", ArgumentError),
+        (b"u,v,epsilon\n1,2\n", FileError),
+        (b"", FileError),
+    ],
+)
+def test_files_that_are_no_list_of_edges(tmp_path: Path, data: bytes, error: type[Exception]) -> None:
+    (tmp_path / "e.csv").write_bytes(data)
+    with pytest.raises(error):
+        Graph.from_file(tmp_path / "e.csv")
+
+
+def test_a_file_that_points_outside_itself(tmp_path: Path) -> None:
+    # Reading such a value would end the process.
+    coded = pa.DictionaryArray.from_arrays(pa.array([0, 9], pa.int8()), pa.array(["a"]), safe=False)
+    table = pa.table({"u": coded, "v": coded, "epsilon": [1.0, 1.0]})
+    with pa.ipc.new_file(str(tmp_path / "e.arrow"), table.schema) as writer:
+        writer.write_table(table)
+    with pytest.raises(FileError):
+        Graph.from_file(tmp_path / "e.arrow")
+
+
 def test_memory_held_is_what_is_promised() -> None:
     rng = np.random.default_rng(1)
     g = Graph(*rng.integers(0, 10_000, (2, 100_000)), rng.uniform(0.1, 1, 100_000), n_vertices=10_000)

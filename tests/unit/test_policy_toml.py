@@ -173,7 +173,12 @@ def test_matrix_takes_a_file(load: Any, made: list[Any], tmp_path: Path, ending:
         ("m.json", b'{"a": 1}', "square list of rows"),
         ("m.json", b"[[true, 0], [0, 1]]", "square list of rows"),
         ("m.json", b"[[", "does not hold rows of numbers"),
+        ("m.json", b"[" * 100_000, "does not hold rows of numbers"),
+        ("m.json", b"[[1%s]]" % (b"0" * 400), "beyond the largest double"),
         ("m.npy", b"nothing", "does not hold rows of numbers"),
+        ("m.npy", b"", "does not hold rows of numbers"),
+        ("m.npy", b"PK\3\4", "does not hold rows of numbers"),
+        ("m.npy", b"\x93NUMPY\1\0\x0a\0{'shape'\n(((", "does not hold rows of numbers"),
     ],
 )
 @pytest.mark.usefixtures("made")
@@ -183,6 +188,14 @@ def test_a_broken_matrix_is_named(load: Any, tmp_path: Path, name: str, data: by
     with pytest.raises(PolicyError, match=text) as caught:
         load(HEAD + f'mechanism = "matrix"\nmatrix_file = "{name}"\n')
     assert str(caught.value).startswith("line 5: column 'x'")
+
+
+@pytest.mark.parametrize(
+    "text", ["a = " + "[" * 100_000, "version = 1\nrows_per_person = " + "9" * 5000], ids=["brackets", "digits"]
+)
+def test_what_the_parser_of_toml_gives_up_on_is_an_error_of_ours(load: Any, text: str) -> None:
+    with pytest.raises(PolicyError, match="thousands of digits, or brackets within brackets"):
+        load(text)
 
 
 def test_optimal_takes_a_loss(load: Any, made: list[Any]) -> None:

@@ -1,4 +1,4 @@
-"""The hidden file ``.NAME.XXXXXXXX.tmp`` in which a target grows: locked as long as its process lives, removed by the next job.
+"""The hidden file ``.NAME.*.tmp`` in which a target grows: locked as long as its process lives, removed by the next job.
 
 A lock (flock) ends with its process, however that ends, so a hidden file that can be locked is one that a stop left. A file may
 be locked by somebody who is about to remove it before its maker can: the maker then takes another. Where a file system has no

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +19,20 @@ TOWNS = ["Bray", "Cork", "Dingle", "Ennis"]
 POLICY = Policy({"town": RandomisedResponse(TOWNS, epsilon=1.0)})
 
 
+def mount(disc: Path) -> None:
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "dpfast-test", disc], check=True, capture_output=True)
+
+
+def may_mount() -> bool:
+    with tempfile.TemporaryDirectory() as disc:
+        try:
+            mount(Path(disc))
+        except (OSError, subprocess.CalledProcessError):
+            return False
+        subprocess.run(["umount", disc], check=True)
+        return True
+
+
 @pytest.fixture
 def small(tmp_path: Path) -> Iterator[Path]:
     """A file system of 256 KiB, beside a source that is sanitised to some 50."""
@@ -26,10 +41,7 @@ def small(tmp_path: Path) -> Iterator[Path]:
     pq.write_table(pa.table({"town": towns}), tmp_path / "source" / "a.parquet")
     disc = tmp_path / "disc"
     disc.mkdir()
-    try:
-        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "dpfast-test", disc], check=True, capture_output=True)
-    except (OSError, subprocess.CalledProcessError):
-        pytest.skip("this user may not mount a file system")
+    mount(disc)
     yield disc
     subprocess.run(["umount", disc], check=True)
 
@@ -43,7 +55,7 @@ def fill(disc: Path) -> Path:
 
 
 @pytest.mark.parametrize("source", ["source/a.parquet", "source"])
-@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("threads", [1, 2] if may_mount() else [])
 def test_no_space_left(small: Path, source: str, threads: int) -> None:
     filler = fill(small)
     where, target = small.parent / source, small / Path(source).name

@@ -1,5 +1,10 @@
 #include "remap.h"
 
+enum {
+    BLOCK = 256, /* indices that are compared with the size of the table before they are looked up without a question */
+    AHEAD = 4096 /* bytes between a load and its prefetch: indices come from memory, or from the caches of another core */
+};
+
 #define DPF_REMAP(I, T)                                                                                                 \
     static int remap_##I##_##T(const I *indices, const uint8_t *validity, size_t offset, const T *table, size_t n_table, \
                                T null_code, T *out, size_t n) {                                                         \
@@ -10,6 +15,26 @@
             const int inside = indices[i] < n_table;                                                                    \
             broken |= valid & !inside;                                                                                  \
             out[i] = valid & inside ? table[indices[i]] : null_code;                                                    \
+        }                                                                                                               \
+        return broken ? DPF_ECORRUPT : DPF_OK;                                                                          \
+    }                                                                                                                   \
+                                                                                                                        \
+    static int remap_all_##I##_##T(const I *indices, const T *table, size_t n_table, T null_code, T *out, size_t n) {    \
+        const I last = n_table > (I)-1 ? (I)-1 : (I)(n_table - 1);                                                      \
+        int broken = 0;                                                                                                 \
+        for (size_t start = 0; start < n; start += BLOCK) {                                                             \
+            const size_t count = n - start < BLOCK ? n - start : BLOCK;                                                 \
+            const I *const x = indices + start;                                                                         \
+            T *const y = out + start;                                                                                   \
+            int beyond = n_table == 0;                                                                                  \
+            for (size_t b = 0; b < BLOCK * sizeof(I); b += 64) __builtin_prefetch((const char *)x + b + AHEAD);         \
+            for (size_t b = 0; b < BLOCK * sizeof(T); b += 64) __builtin_prefetch((const char *)y + b + AHEAD, 1);      \
+            for (size_t j = 0; j < count; ++j) beyond |= x[j] > last;                                                   \
+            broken |= beyond;                                                                                           \
+            if (beyond)                                                                                                 \
+                remap_##I##_##T(x, NULL, 0, table, n_table, null_code, y, count);                                       \
+            else                                                                                                        \
+                for (size_t j = 0; j < count; ++j) y[j] = table[x[j]];                                                  \
         }                                                                                                               \
         return broken ? DPF_ECORRUPT : DPF_OK;                                                                          \
     }
@@ -43,7 +68,9 @@ DPF_REMAP_CODES(uint16_t)
 DPF_REMAP_CODES(uint32_t)
 DPF_REMAP_CODES(uint64_t)
 
-#define DPF_CALL(I, T) remap_##I##_##T(indices, validity, offset, table, n_table, (T)null_code, out, n)
+#define DPF_CALL(I, T)                                                                            \
+    (validity == NULL ? remap_all_##I##_##T(indices, table, n_table, (T)null_code, out, n)         \
+                      : remap_##I##_##T(indices, validity, offset, table, n_table, (T)null_code, out, n))
 #define DPF_CALL_BYTES(T) remap_bytes_##T(indices, table, n_table, (T)null_code, out, n)
 #define DPF_CALL_CODES(I) \
     (code_width == 1 ? DPF_CALL(I, uint8_t) : code_width == 2 ? DPF_CALL(I, uint16_t) : DPF_CALL(I, uint32_t))

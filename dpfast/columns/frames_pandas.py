@@ -144,7 +144,9 @@ class CategoricalColumn(_Column):
         indices = self._indices[start:stop]
         if are_codes(indices, self._table[1:]):
             return np.ascontiguousarray(indices)
-        core.remap(indices + indices.dtype.type(1), None, 0, self._table, 0, scratch)
+        # in the memory of the answers where it serves: new memory for each tile costs more than both passes
+        moved = np.add(indices, indices.dtype.type(1), out=scratch if scratch.dtype == indices.dtype else None)
+        core.remap(moved, None, 0, self._table, 0, scratch)
         return scratch
 
     def rebuild(self, codes: NDArray[Any], out: Any = None) -> Any:

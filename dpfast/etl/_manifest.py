@@ -35,6 +35,8 @@ __all__ = ["Head", "Manifest", "Part", "locked", "partial_path"]
 
 FORMAT: Final = 1
 SUM_CHARACTERS: Final = 16
+# Of a part, what is digested: the whole of a small one, the footer of a large one. All of it would have to be read once more.
+END_BYTES: Final = 1 << 16
 _PERSON: Final = b"dpfast/manifest"
 
 
@@ -64,11 +66,18 @@ class Head:
 
 @dataclass(frozen=True)
 class Part:
-    """A committed part: its name, the rows and the bytes it has."""
+    """A committed part: its name, the rows and the bytes it has, and a digest of the last of them, if one was taken."""
 
     name: str
     rows: int
     size: int
+    end: str = ""
+
+    @classmethod
+    def of(cls, path: Path, name: str, rows: int) -> Part:
+        """Describe a part that is in place."""
+        with writing():
+            return cls(name, rows, path.stat().st_size, _end(path))
 
 
 def partial_path(target: Path) -> Path:
@@ -224,7 +233,10 @@ class Manifest:
         self.head, self.parts, self.published, self._end = None, {}, None, 0
 
     def sweep(self) -> None:
-        """Remove what is not committed, and refuse a folder in which something committed is missing or has another size."""
+        """Remove what is not committed, and refuse a folder in which something committed is missing or is another file.
+
+        Told by its size and its last bytes, which in a Parquet or Arrow file say where everything before them stands.
+        """
         with writing():
             self.data.mkdir(exist_ok=True)
             for root, _, names in os.walk(self.data):
@@ -234,10 +246,10 @@ class Manifest:
                         path.unlink()
         for part in self.parts.values():
             try:
-                size = (self.data / part.name).stat().st_size
-            except OSError:
-                size = -1
-            if size != part.size:
+                found = Part.of(self.data / part.name, part.name, part.rows)
+            except FileError:
+                found = None
+            if found is None or found.size != part.size or part.end not in ("", found.end):
                 raise FileError(
                     "a part of the unfinished target was removed or written to since it was committed; start over with "
                     "resume=False (--no-resume)"
@@ -256,6 +268,13 @@ class Manifest:
             finally:
                 os.close(descriptor)
         self._end += len(line)
+
+
+def _end(path: Path) -> str:
+    """Return a digest of the last bytes of a file."""
+    with path.open("rb") as file:
+        file.seek(max(0, file.seek(0, os.SEEK_END) - END_BYTES))
+        return hashlib.blake2b(file.read(), digest_size=16, person=_PERSON).hexdigest()
 
 
 def _line(entry: Mapping[str, Any]) -> bytes:

@@ -136,7 +136,7 @@ def _write_part(job: Job, file: SourceFile, data: Path, advance: Any) -> Part:
         rows = job.run(file, writer, advance)
         writer.finish(Background(None))
         place.commit()
-    return Part(file.name, rows, path.stat().st_size)
+    return Part.of(path, file.name, rows)
 
 
 def make_folders(data: Path, name: str) -> None:

@@ -4,7 +4,7 @@
 given the name of the target, and the folder is flushed. Whatever stops the job before (an error, Ctrl-C, a full disc,
 ``kill -9``, a power cut) leaves the old target, or none. A target that may be replaced is renamed over; any other is linked,
 which fails where a file of that name exists, however late it came. The hidden file is removed by anything that Python lives to
-see; it holds sanitised values only.
+see, and after a kill by the next job of a file of that name (`dpfast.etl._hidden`); it holds sanitised values only.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from __future__ import annotations
 import errno
 import os
 import stat
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -23,6 +22,7 @@ from typing import Any, BinaryIO, NoReturn, TypeVar
 from dpfast._sources.places import Place
 from dpfast._sources.source import combined_digest
 from dpfast.errors import FileError
+from dpfast.etl._hidden import make_hidden
 
 __all__ = ["AtomicFile", "Background", "background", "flush_folder", "read_ahead", "source_digest", "writing"]
 
@@ -77,8 +77,7 @@ class AtomicFile:
 
     def __enter__(self) -> BinaryIO:
         with writing():
-            descriptor, name = tempfile.mkstemp(prefix=f".{self._target.name}.", suffix=".tmp", dir=self._target.parent)
-        self._temporary = Path(name)
+            descriptor, self._temporary = make_hidden(self._target)
         self._file = os.fdopen(descriptor, "wb", buffering=WRITE_BUFFER_BYTES)
         return self._file
 

@@ -16,6 +16,7 @@ from typing import Any, BinaryIO, Protocol, Self
 
 from dpfast._sources.places import Place, bare
 from dpfast.errors import FileError
+from dpfast.etl._hidden import remove_left
 from dpfast.etl.jobs import AtomicFile, writing
 
 __all__ = ["NewFile", "RemoteFile", "new_file", "put_with_paper"]
@@ -101,6 +102,7 @@ def _remove(place: Place) -> None:
 
 class _LocalFile:
     def __init__(self, path: str, sources: list[Path], overwrite: bool) -> None:
+        self._target = Path(os.path.realpath(path))
         self._atomic = AtomicFile(path, sources=sources, overwrite=overwrite)
         self._file: BinaryIO | None = None
 
@@ -114,6 +116,7 @@ class _LocalFile:
         return self._atomic.is_placed
 
     def __enter__(self) -> Self:
+        remove_left(self._target)
         self._file = self._atomic.__enter__()
         return self
 

@@ -250,10 +250,38 @@ static void test_remap_bytes(size_t code_width) {
     free(table), free(indices), free(out);
 }
 
+/* Without a bitmap, blocks whose indices all lie inside are looked up in a loop of their own: one missing entry, in any block. */
+static void test_remap_blocks(size_t index_width, size_t code_width) {
+    enum { N = 600, N_TABLE = 250 };
+    uint8_t *const table = room(N_TABLE, code_width), *const indices = room(N, index_width), *const out = room(N, code_width);
+    for (size_t i = 0; i < N_TABLE; ++i) {
+        const uint32_t code = (uint32_t)(N_TABLE - 1 - i);
+        memcpy(table + i * code_width, &code, code_width);
+    }
+    for (size_t broken = 0; broken <= N; broken += 40) { /* N: none */
+        for (size_t i = 0; i < N; ++i) {
+            const uint64_t index = i == broken ? N_TABLE : i % N_TABLE;
+            memcpy(indices + i * index_width, &index, index_width);
+        }
+        const int status = dpf_remap(indices, index_width, NULL, 0, table, code_width, N_TABLE, 251, out, N);
+        CHECK(status == (broken < N ? DPF_ECORRUPT : DPF_OK));
+        for (size_t i = 0; i < N; ++i) {
+            uint32_t code = 0;
+            memcpy(&code, out + i * code_width, code_width);
+            CHECK(code == (i == broken ? 251 : N_TABLE - 1 - i % N_TABLE));
+        }
+        CHECK(dpf_remap(indices, index_width, NULL, 0, table, code_width, 0, 251, out, N) == DPF_ECORRUPT);
+    }
+    free(table), free(indices), free(out);
+}
+
 static void test_remap(void) {
     for (size_t code_width = 1; code_width <= 4; code_width *= 2) test_remap_bytes(code_width);
     for (size_t index_width = 1; index_width <= 8; index_width *= 2)
-        for (size_t code_width = 1; code_width <= 4; code_width *= 2) test_remap_width(index_width, code_width);
+        for (size_t code_width = 1; code_width <= 4; code_width *= 2) {
+            test_remap_width(index_width, code_width);
+            test_remap_blocks(index_width, code_width);
+        }
     printf("remap\n");
 }
 

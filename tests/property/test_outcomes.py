@@ -33,6 +33,7 @@ CELL = st.sampled_from([*TOWNS, "Mars", "", "NA", "é", "\x1b[31m", None])
 CODE = st.one_of(st.none(), st.integers(-3, 300))
 KINDS = ("parquet", "arrow", "csv")
 LAYOUTS = ("file", "folder", "one")
+PAIRS = 10_000  # of the long test
 
 
 @st.composite
@@ -144,18 +145,20 @@ def test_pairs_of_sources_have_one_outcome(
 
 
 @pytest.mark.slow
-def test_ten_thousand_pairs_of_sources_have_one_outcome(place: Path) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+def test_ten_thousand_pairs_of_sources_have_one_outcome(place: Path, kind: str) -> None:
+    """A third of them for each kind: ``pytest -n 3 -m slow tests/property/test_outcomes.py`` tries them side by side."""
     tried = 0
 
-    @given(pairs(), st.sampled_from(KINDS), st.sampled_from(LAYOUTS), st.booleans(), st.booleans())
-    @settings(max_examples=10_000, deadline=None, database=None, suppress_health_check=list(HealthCheck))
-    def search(pair: tuple[Any, Any], kind: str, layout: str, strict: bool, by_command: bool) -> None:
+    @given(pairs(), st.sampled_from(LAYOUTS), st.booleans(), st.booleans())
+    @settings(max_examples=PAIRS // len(KINDS) + 1, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    def search(pair: tuple[Any, Any], layout: str, strict: bool, by_command: bool) -> None:
         nonlocal tried
         compare(place, pair, kind, layout, strict, by_command)
         tried += 1
 
     search()
-    record("outcomes", pairs=tried, differences=0)
+    record(f"outcomes: {kind}", pairs=tried, differences=0)
 
 
 def test_a_job_that_tells_is_noticed(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -142,8 +142,8 @@ MUTANTS = [
     Mutant(
         "planes in one order of bytes, rows in another",
         "csrc/rows/words.c",
-        "at[i] = (uint8_t)(v >> (56 - 8 * i))",
-        "at[i] = (uint8_t)(v >> (8 * i))",
+        "store_le64(at, __builtin_bswap64(v));",
+        "store_le64(at, v);",
         "tests/parity/test_golden.py",
     ),
     Mutant(

@@ -105,4 +105,32 @@ MUTANTS = [
         "if not name:",
         "tests/unit/test_files_metadata.py::test_wrong_names_of_metadata",
     ),
+    Mutant(
+        "the hidden file of a living job is removed",
+        "dpfast/etl/_hidden.py",
+        "if _lock(descriptor) and _is_named(descriptor, path):",
+        "if _is_named(descriptor, path):",
+        "tests/unit/test_jobs_hidden.py::test_what_a_living_job_writes_stays",
+    ),
+    Mutant(
+        "a job writes to a hidden file that another has removed",
+        "dpfast/etl/_hidden.py",
+        "if _lock(descriptor) is not False and _is_named(descriptor, name):",
+        "if _lock(descriptor) is not False:",
+        "tests/unit/test_jobs_hidden.py::test_a_file_that_is_being_removed_is_not_written_to",
+    ),
+    Mutant(
+        "a committed part is known by its size alone",
+        "dpfast/etl/_manifest.py",
+        'or part.end not in ("", found.end):',
+        "or False:",
+        "tests/unit/test_folders_resumed.py::test_a_committed_part_that_was_touched_is_refused",
+    ),
+    Mutant(
+        "indices are looked up without a question",
+        "csrc/rows/remap.c",
+        "beyond |= x[j] > last;",
+        "beyond |= 0;",
+        "tests/unit/test_columns_arrow.py",
+    ),
 ]

@@ -101,13 +101,14 @@ def test_a_source_that_was_changed_since_is_refused(keyed: dict[str, Any], is_ke
     assert sanitised(**options).rows == 470
 
 
-@pytest.mark.parametrize("damage", ["gone", "shorter"])
+@pytest.mark.parametrize("damage", ["gone", "shorter", "other bytes"])
 def test_a_committed_part_that_was_touched_is_refused(keyed: dict[str, Any], damage: str) -> None:
     path = stopped(**keyed) / "data/a.parquet"
     if damage == "gone":
         path.unlink()
     else:
-        path.write_bytes(path.read_bytes()[:-1])
+        whole = path.read_bytes()
+        path.write_bytes(whole[:-1] if damage == "shorter" else whole[:-9] + bytes([whole[-9] ^ 1]) + whole[-8:])
     with pytest.raises(FileError, match=r"removed or written to .*--no-resume"):
         sanitised(**keyed)
     assert sanitised(**keyed, resume=False).files == 3

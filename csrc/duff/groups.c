@@ -16,14 +16,12 @@
 #define DPF_SNAP(name) ((void)plain, name##_base)
 #endif
 
-size_t dpf_snap_f64(const double *values, size_t n, double scale, int32_t first, int32_t last, uint32_t strange, uint32_t *out,
-                    int plain) {
-    return DPF_SNAP(snap_f64)(values, n, scale, (double)first, (double)last, strange, out);
+size_t dpf_snap_f64(const double *values, size_t n, double scale, int32_t first, int32_t last, uint32_t *out, int plain) {
+    return DPF_SNAP(snap_f64)(values, n, scale, (double)first, (double)last, out);
 }
 
-size_t dpf_snap_f32(const float *values, size_t n, double scale, int32_t first, int32_t last, uint32_t strange, uint32_t *out,
-                    int plain) {
-    return DPF_SNAP(snap_f32)(values, n, scale, (double)first, (double)last, strange, out);
+size_t dpf_snap_f32(const float *values, size_t n, double scale, int32_t first, int32_t last, uint32_t *out, int plain) {
+    return DPF_SNAP(snap_f32)(values, n, scale, (double)first, (double)last, out);
 }
 
 #define DPF_CODE(T, NAME)                                                                                                 \

@@ -6,13 +6,11 @@
 #include "dpf.h"
 
 /* Floats to grid indices on a grid whose step is a power of two: out[i] = index of the point nearest to values[i], halves up,
- * clipped to 0 .. last - first. NaN becomes `strange` (which may be any index) and counts in the result.
+ * clipped to 0 .. last - first. NaN becomes the largest number, which is no index, and counts in the result.
  * scale  1 / step, exactly;   first, last  the grid is first * step .. last * step, both below 2^30 in size
  * plain  nonzero: without vector instructions beyond the base target; the result is the same */
-size_t dpf_snap_f64(const double *values, size_t n, double scale, int32_t first, int32_t last, uint32_t strange, uint32_t *out,
-                    int plain);
-size_t dpf_snap_f32(const float *values, size_t n, double scale, int32_t first, int32_t last, uint32_t strange, uint32_t *out,
-                    int plain);
+size_t dpf_snap_f64(const double *values, size_t n, double scale, int32_t first, int32_t last, uint32_t *out, int plain);
+size_t dpf_snap_f32(const float *values, size_t n, double scale, int32_t first, int32_t last, uint32_t *out, int plain);
 
 /* codes[i] = table[values[i] - least] where that is inside the table of `size` entries, else `other`. */
 void dpf_code_i64(const int64_t *values, size_t n, int64_t least, const uint32_t *table, size_t size, uint32_t other,

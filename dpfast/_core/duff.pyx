@@ -68,8 +68,8 @@ cdef extern from "select_window.h" nogil:
 
 
 cdef extern from "groups.h" nogil:
-    size_t dpf_snap_f64(const double *, size_t, double, int32_t, int32_t, uint32_t, uint32_t *, int) noexcept
-    size_t dpf_snap_f32(const float *, size_t, double, int32_t, int32_t, uint32_t, uint32_t *, int) noexcept
+    size_t dpf_snap_f64(const double *, size_t, double, int32_t, int32_t, uint32_t *, int) noexcept
+    size_t dpf_snap_f32(const float *, size_t, double, int32_t, int32_t, uint32_t *, int) noexcept
     void dpf_code_i64(const int64_t *, size_t, int64_t, const uint32_t *, size_t, uint32_t, uint32_t *) noexcept
     void dpf_code_i32(const int32_t *, size_t, int64_t, const uint32_t *, size_t, uint32_t, uint32_t *) noexcept
     void dpf_group_count(const uint32_t *, size_t, uint64_t *) noexcept
@@ -244,9 +244,8 @@ def scan(int kind, const uint8_t[::1] values not None, const uint8_t[::1] limits
         dpf_scan(kind, &values[0], n, &limits[0], &kept[0], &counts[0], plain)
 
 
-def snap_floats(values not None, double scale, int32_t first, int32_t last, uint32_t strange, uint32_t[::1] out not None,
-                bint plain=False):
-    """Grid indices of float32 or float64 values on a grid of a power of two; returns how many were NaN."""
+def snap_floats(values not None, double scale, int32_t first, int32_t last, uint32_t[::1] out not None, bint plain=False):
+    """Grid indices of float32 or float64 values on a grid of a power of two; returns how many were NaN: 2^32 - 1."""
     cdef int32_t most = <int32_t>1 << 30
     need(-most < first <= last < most, "this grid does not fit 31 bits")
     cdef const double[::1] doubles
@@ -258,11 +257,11 @@ def snap_floats(values not None, double scale, int32_t first, int32_t last, uint
     if values.dtype.itemsize == 8:
         doubles = values
         with nogil:
-            strangers = dpf_snap_f64(&doubles[0], n, scale, first, last, strange, &out[0], plain)
+            strangers = dpf_snap_f64(&doubles[0], n, scale, first, last, &out[0], plain)
     else:
         singles = values
         with nogil:
-            strangers = dpf_snap_f32(&singles[0], n, scale, first, last, strange, &out[0], plain)
+            strangers = dpf_snap_f32(&singles[0], n, scale, first, last, &out[0], plain)
     return strangers
 
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["Grouped", "codes_of", "domain_of_keys", "group_answers", "keep_rows", "people_of", "put_together"]
 
 NARROW_POINTS: Final = (1 << 32) - 2  # grid indices of 32 bits, the last one being free for what is no number
-STRANGE: Final = (1 << 32) - 1
+STRANGE: Final = (1 << 32) - 1  # what becomes of NaN
 EXACT_BITS: Final = 30  # of places on the grid that the fast conversion takes
 BUCKETS: Final = 64  # where rows of many groups are put first
 MANY: Final = 1 << 12  # groups
@@ -289,7 +289,7 @@ def _fill_indices(
                 place += piece.size
                 if scale is not None:
                     last = grid.origin + grid.size - 1
-                    if core.snap_floats(piece, scale, grid.origin, last, STRANGE, indices[rows]):
+                    if core.snap_floats(piece, scale, grid.origin, last, indices[rows]):
                         strange = indices[rows] == STRANGE
                         absent = strange if absent is None else absent | strange
                 else:

@@ -12,9 +12,10 @@ from dpfast._statement import Privacy
 from dpfast._threads import check_threads
 from dpfast.duff._chunks import Memory, open_values
 from dpfast.duff._select import GridCells
+from dpfast.duff._together import put_together
 from dpfast.duff.data import check_neighbours
 from dpfast.duff.grid import Grid
-from dpfast.duff.groups import check_groups, codes_of, keep_rows, people_of, put_together
+from dpfast.duff.groups import check_groups, codes_of, keep_rows, people_of
 from dpfast.duff.sampling import digest_of, stream_of
 from dpfast.duff.weights import check_epsilon
 from dpfast.errors import ArgumentError

@@ -6,7 +6,7 @@ import fcntl
 import json
 from pathlib import Path
 
-RESULTS = Path(__file__).resolve().parents[1] / "bench" / "results" / "soak_etl.json"
+RESULTS = Path(__file__).resolve().parents[1] / "bench" / "results" / "soak.json"
 
 
 def record(name: str, **figures: int | str) -> None:

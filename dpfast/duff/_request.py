@@ -141,9 +141,11 @@ def grid_of(values: Any, bounds: Any, step: Any, neighbours: Any, missing: Any) 
 
 
 def indices_of(numbers: Numbers, rows: Rows, threads: int | None) -> list[NDArray[np.int64]]:
-    """The grid indices of each group, in no order."""
+    """The grid indices of each group, in the order of rows."""
     if rows.codes is not None:
-        together = put_together(numbers.column, numbers.grid, numbers.cells, rows.codes, rows.n_groups, numbers.missing, threads)
+        together = put_together(
+            numbers.column, numbers.grid, numbers.cells, rows.codes, rows.n_groups, numbers.missing, threads, in_order=True
+        )
         return [together.group(place).astype(np.int64) for place in range(rows.n_groups)]
     found, n = [np.empty(0, np.int64)], 0
     for memory in numbers.column.memories():

@@ -4,7 +4,8 @@ Precondition: a column in parts that can be read again, a code for each of its r
 that count nowhere. Postcondition: the grid indices of each group stand together, so that a window costs what a group costs.
 
 Many groups on a grid of not too many points go by way of keys of 32 bits, code and grid index in one: first to buckets of so many
-groups as fit a cache, then each bucket is sorted there. Otherwise each index is written to the next place of its group.
+groups as fit a cache, then each bucket is sorted there. Otherwise each index is written to the next place of its group, which
+keeps the order of rows.
 """
 
 from __future__ import annotations
@@ -62,13 +63,15 @@ def put_together(
     k: int,
     missing: int | None,
     threads: int | None,
+    *,
+    in_order: bool = False,
 ) -> Grouped:
-    """Put the grid indices of each group together, in no order. What is no number is in no group, unless it is `missing`.
+    """Put the grid indices of each group together. What is no number is in no group, unless it is `missing`.
 
-    `codes` may be changed.
+    `in_order`: those of a group in the order of their rows, else in any. Changes `codes`.
     """
     snap = _Snap(grid, cells, column.dtype, missing)
-    keys = _Keys.of(grid, codes.size, k)
+    keys = None if in_order else _Keys.of(grid, codes.size, k)
     edges = keys and _edges_of(codes, keys, k, threads)
     if keys is None or edges is None:
         return _scattered(column, snap, codes, k, threads)

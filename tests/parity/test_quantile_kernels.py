@@ -270,6 +270,9 @@ def test_values_are_put_together_by_group(step: float, k: int, threads: int, mon
             wanted = snapped[(codes == group) & (snapped >= 0)]
             assert (np.sort(grouped.group(int(group))) == np.sort(wanted)).all()
         assert grouped.sizes.sum() == ((codes < k) & (snapped >= 0)).sum()
+        memory = Memory([values])
+        ordered = put_together(memory, grid, cells, codes.copy(), k, missing, threads, in_order=True)
+        assert (ordered.group(7 % k) == snapped[(codes == 7 % k) & (snapped >= 0)]).all()
 
 
 @pytest.mark.parametrize(("shift", "bits"), [(0, 1), (0, 32), (3, 7), (11, 21), (5, 12)])

@@ -72,10 +72,11 @@ def put_together(
     """
     snap = _Snap(grid, cells, column.dtype, missing)
     keys = None if in_order else _Keys.of(grid, codes.size, k)
-    edges = keys and _edges_of(codes, keys, k, threads)
-    if keys is None or edges is None:
-        return _scattered(column, snap, codes, k, threads)
-    return _by_keys(column, snap, codes, k, keys, edges, threads)
+    if keys is not None:
+        edges = _edges_of(codes, keys, k, threads)
+        if edges is not None:
+            return _by_keys(column, snap, codes, k, keys, edges, threads)
+    return _scattered(column, snap, codes, k, threads)
 
 
 class _Snap:

@@ -114,9 +114,9 @@ def count_triangles(
     Duplicates and loops are removed by a rule of each edge by itself. A person who owns several edges is protected by as many
     times epsilon. Node privacy is another problem.
     **Cost.** Triangles take O(m^1.5) for m edges. Pairs that share a vertex of up to sqrt(2 m) neighbours are looked at one by
-    one unless their degrees are too small to matter, at most O(m^1.5) of them, a few nanoseconds each: 10^6 edges take about a
-    second, 3 in a dense graph. Of pairs that share other vertices only, those of small degree hardly ever matter. Memory about
-    100 bytes an edge.
+    one unless their degrees are too small to matter, at most O(m^1.5) of them, a nanosecond or two each. Of pairs that share
+    heavier vertices only, those of small degree hardly ever matter. 10^6 edges take about two seconds, also those of stars of
+    cliques, trees and dense graphs. Memory about 100 bytes an edge.
 
     References
     ----------

@@ -108,11 +108,17 @@ static void DPF_NAME(order)(DPF_T *a, size_t n, size_t first, size_t last) {
     }
 }
 
+static int DPF_NAME(ascends)(const DPF_T *a, size_t n) {
+    for (size_t i = 1; i < n; ++i)
+        if (a[i - 1] > a[i]) return 0;
+    return 1;
+}
+
 size_t DPF_NAME(dpf_group_window)(DPF_T *values, size_t n, size_t first, size_t last, int64_t *points, uint64_t *upto,
                                   uint64_t *below) {
     *below = 0;
     if (first >= last) return 0;
-    DPF_NAME(order)(values, n, first, last);
+    if (!DPF_NAME(ascends)(values, n)) DPF_NAME(order)(values, n, first, last);
     const DPF_T least = values[first], most = values[last - 1];
     size_t under = first, over = last;
     for (size_t i = 0; i < first; ++i) under -= values[i] == least;

@@ -10,6 +10,7 @@ typedef struct {
     const int64_t *offsets;
     const int32_t *around;
     size_t n;
+    size_t n_heavy; /* the vertices below it are heavy: any number gives the same result, in other times */
     uint32_t *marks;
     int32_t *shared;
     int32_t *touched;

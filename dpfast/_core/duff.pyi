@@ -44,15 +44,30 @@ def scan(
     plain: bool = False,
 ) -> None: ...
 def snap_floats(
-    values: NDArray[Any], scale: float, first: int, last: int, strange: int, out: NDArray[np.uint32], plain: bool = False
+    values: NDArray[Any], scale: float, first: int, last: int, out: NDArray[np.uint32], plain: bool = False
 ) -> int: ...
 def code_integers(values: NDArray[Any], least: int, table: NDArray[np.uint32], other: int, codes: NDArray[np.uint32]) -> None: ...
-def group_count(codes: NDArray[np.uint32], counts: NDArray[np.uint64]) -> None: ...
+def group_count(codes: NDArray[np.uint32], shift: int, counts: NDArray[np.uint64]) -> None: ...
 def group_scatter(codes: NDArray[np.uint32], values: NDArray[Any], places: NDArray[np.uint64], out: NDArray[Any]) -> None: ...
 def group_spread(
-    codes: NDArray[np.uint32], values: NDArray[np.uint32], shift: int, places: NDArray[np.uint64], out: NDArray[np.uint64]
+    codes: NDArray[np.uint32],
+    values: NDArray[np.uint32],
+    shift: int,
+    bits: int,
+    places: NDArray[np.uint64],
+    out: NDArray[np.uint32],
 ) -> None: ...
-def group_settle(pairs: NDArray[np.uint64], places: NDArray[np.uint64], out: NDArray[np.uint32]) -> None: ...
+def group_order(
+    keys: NDArray[np.uint32],
+    edges: NDArray[np.uint64],
+    shift: int,
+    bits: int,
+    spare: NDArray[np.uint32],
+    starts: NDArray[np.uint64],
+    sizes: NDArray[np.uint64],
+    begin: int,
+    end: int,
+) -> None: ...
 
 @final
 class Windows:
@@ -63,6 +78,7 @@ class Windows:
         self,
         grouped: NDArray[Any],
         starts: NDArray[np.uint64],
+        sizes: NDArray[np.uint64],
         firsts: NDArray[np.uint64],
         lasts: NDArray[np.uint64],
         rooms: NDArray[np.uint64],

@@ -68,13 +68,14 @@ cdef extern from "select_window.h" nogil:
 
 
 cdef extern from "groups.h" nogil:
-    size_t dpf_snap_f64(const double *, size_t, double, int32_t, int32_t, uint32_t, uint32_t *, int) noexcept
-    size_t dpf_snap_f32(const float *, size_t, double, int32_t, int32_t, uint32_t, uint32_t *, int) noexcept
+    size_t dpf_snap_f64(const double *, size_t, double, int32_t, int32_t, uint32_t *, int) noexcept
+    size_t dpf_snap_f32(const float *, size_t, double, int32_t, int32_t, uint32_t *, int) noexcept
     void dpf_code_i64(const int64_t *, size_t, int64_t, const uint32_t *, size_t, uint32_t, uint32_t *) noexcept
     void dpf_code_i32(const int32_t *, size_t, int64_t, const uint32_t *, size_t, uint32_t, uint32_t *) noexcept
-    void dpf_group_count(const uint32_t *, size_t, uint64_t *) noexcept
-    void dpf_group_spread(const uint32_t *, const uint32_t *, size_t, unsigned, uint64_t *, uint64_t *) noexcept
-    void dpf_group_settle(const uint64_t *, size_t, uint64_t *, uint32_t *) noexcept
+    size_t DPF_DIGIT
+    void dpf_group_count(const uint32_t *, size_t, unsigned, uint64_t *) noexcept
+    void dpf_group_spread(const uint32_t *, const uint32_t *, size_t, unsigned, unsigned, uint64_t *, uint32_t *) noexcept
+    void dpf_group_order(uint32_t *, size_t, unsigned, unsigned, uint32_t *, uint32_t *, uint64_t *) noexcept
     void dpf_group_scatter_u32(const uint32_t *, const uint32_t *, size_t, uint64_t *, uint32_t *) noexcept
     void dpf_group_scatter_i64(const uint32_t *, const int64_t *, size_t, uint64_t *, int64_t *) noexcept
     size_t dpf_group_window_u32(uint32_t *, size_t, size_t, size_t, int64_t *, uint64_t *, uint64_t *) noexcept
@@ -244,9 +245,8 @@ def scan(int kind, const uint8_t[::1] values not None, const uint8_t[::1] limits
         dpf_scan(kind, &values[0], n, &limits[0], &kept[0], &counts[0], plain)
 
 
-def snap_floats(values not None, double scale, int32_t first, int32_t last, uint32_t strange, uint32_t[::1] out not None,
-                bint plain=False):
-    """Grid indices of float32 or float64 values on a grid of a power of two; returns how many were NaN."""
+def snap_floats(values not None, double scale, int32_t first, int32_t last, uint32_t[::1] out not None, bint plain=False):
+    """Grid indices of float32 or float64 values on a grid of a power of two; returns how many were NaN: 2^32 - 1."""
     cdef int32_t most = <int32_t>1 << 30
     need(-most < first <= last < most, "this grid does not fit 31 bits")
     cdef const double[::1] doubles
@@ -258,11 +258,11 @@ def snap_floats(values not None, double scale, int32_t first, int32_t last, uint
     if values.dtype.itemsize == 8:
         doubles = values
         with nogil:
-            strangers = dpf_snap_f64(&doubles[0], n, scale, first, last, strange, &out[0], plain)
+            strangers = dpf_snap_f64(&doubles[0], n, scale, first, last, &out[0], plain)
     else:
         singles = values
         with nogil:
-            strangers = dpf_snap_f32(&singles[0], n, scale, first, last, strange, &out[0], plain)
+            strangers = dpf_snap_f32(&singles[0], n, scale, first, last, &out[0], plain)
     return strangers
 
 
@@ -284,8 +284,8 @@ def code_integers(values not None, int64_t least, const uint32_t[::1] table not 
             dpf_code_i32(&narrow[0], n, least, &table[0], size, other, &codes[0])
 
 
-def group_count(const uint32_t[::1] codes not None, uint64_t[::1] counts not None):
-    """Add one to the counter of each code; `counts` has one for every 32-bit code that occurs."""
+def group_count(const uint32_t[::1] codes not None, unsigned shift, uint64_t[::1] counts not None):
+    """Add one to the counter of each code divided by 2^shift."""
     cdef size_t n = codes.shape[0], i
     cdef uint32_t largest = 0
     if n == 0:
@@ -293,9 +293,9 @@ def group_count(const uint32_t[::1] codes not None, uint64_t[::1] counts not Non
     with nogil:
         for i in range(n):
             largest = codes[i] if codes[i] > largest else largest
-    need(largest < counts.shape[0], "a code has no counter")
+    need(shift < 32 and largest >> shift < counts.shape[0], "a code has no counter")
     with nogil:
-        dpf_group_count(&codes[0], n, &counts[0])
+        dpf_group_count(&codes[0], n, shift, &counts[0])
 
 
 def group_scatter(const uint32_t[::1] codes not None, values not None, uint64_t[::1] places not None, out not None):
@@ -318,22 +318,39 @@ def group_scatter(const uint32_t[::1] codes not None, values not None, uint64_t[
             dpf_group_scatter_i64(&codes[0], &wide[0], n, &places[0], &wide_out[0])
 
 
-def group_spread(const uint32_t[::1] codes not None, const uint32_t[::1] values not None, int shift,
-                 uint64_t[::1] places not None, uint64_t[::1] out not None):
-    """Put codes and values at the next places of the buckets of their codes."""
+def group_spread(const uint32_t[::1] codes not None, const uint32_t[::1] values not None, unsigned shift, unsigned bits,
+                 uint64_t[::1] places not None, uint32_t[::1] out not None):
+    """Put keys of codes and values at the next places of the buckets of their codes. The places come from `group_count`."""
     cdef size_t n = codes.shape[0]
-    need(values.shape[0] == codes.shape[0] and 0 <= shift < 32, "values and codes differ in length")
+    need(values.shape[0] == codes.shape[0], "values and codes differ in length")
+    need(0 < bits and shift + bits <= 32, "a key has 32 bits")
     if n:
         with nogil:
-            dpf_group_spread(&codes[0], &values[0], n, shift, &places[0], &out[0])
+            dpf_group_spread(&codes[0], &values[0], n, shift, bits, &places[0], &out[0])
 
 
-def group_settle(const uint64_t[::1] pairs not None, uint64_t[::1] places not None, uint32_t[::1] out not None):
-    """Put the values of pairs at the next places of their codes."""
-    cdef size_t n = pairs.shape[0]
-    if n:
-        with nogil:
-            dpf_group_settle(&pairs[0], n, &places[0], &out[0])
+def group_order(uint32_t[::1] keys not None, const uint64_t[::1] edges not None, unsigned shift, unsigned bits,
+                uint32_t[::1] spare not None, uint64_t[::1] starts not None, uint64_t[::1] sizes not None, size_t begin, size_t end):
+    """Sort the keys of the buckets begin .. end-1, which lie between the edges, and leave their values.
+
+    Of each of the 2^shift codes of a bucket, starts and sizes say where its values are.
+    """
+    cdef size_t bucket, first, n, codes = <size_t>1 << shift, code
+    cdef bint fits = True
+    cdef uint32_t ends[1 << 11]  # 2^DPF_DIGIT
+    need(0 < bits and shift <= DPF_DIGIT and shift + bits <= 32, "a key has 32 bits")
+    need(begin <= end < <size_t>edges.shape[0] and <size_t>starts.shape[0] == <size_t>sizes.shape[0] >= end << shift,
+         "there are no such buckets, or no room for their groups")
+    with nogil:
+        for bucket in range(begin, end):
+            first, n = edges[bucket], edges[bucket + 1] - edges[bucket]
+            fits = edges[bucket] <= edges[bucket + 1] <= <size_t>keys.shape[0] and n <= <size_t>spare.shape[0] and n >> 32 == 0
+            if not fits:
+                break
+            dpf_group_order(&keys[0] + first, n, bits, shift, &spare[0], ends, &sizes[bucket << shift])
+            for code in range(codes):
+                starts[(bucket << shift) + code] = first + (ends[code - 1] if code else 0)
+    need(fits, "a bucket outside the keys, or without room")
 
 
 @cython.final
@@ -364,16 +381,16 @@ cdef class Windows:
         window.n = n
         self.owners[place] = points, upto
 
-    def fill(self, grouped not None, const uint64_t[::1] starts not None, const uint64_t[::1] firsts not None,
-             const uint64_t[::1] lasts not None, const uint64_t[::1] rooms not None, int64_t[::1] points not None,
-             uint64_t[::1] upto not None, size_t begin, size_t end):
+    def fill(self, grouped not None, const uint64_t[::1] starts not None, const uint64_t[::1] sizes not None,
+             const uint64_t[::1] firsts not None, const uint64_t[::1] lasts not None, const uint64_t[::1] rooms not None,
+             int64_t[::1] points not None, uint64_t[::1] upto not None, size_t begin, size_t end):
         """Make the windows begin .. end-1 of values that stand together by group, which are reordered.
 
-        Group i is grouped[starts[i] : starts[i + 1]]; its sorted places firsts[i] .. lasts[i]-1 become its window, which lives in
+        Group i is grouped[starts[i] : starts[i] + sizes[i]]; its sorted places firsts[i] .. lasts[i]-1 become its window, which lives in
         points and upto from rooms[i] on.
         """
         need(begin <= end <= self.size, "there are no such windows")
-        need(<size_t>starts.shape[0] == self.size + 1 and <size_t>firsts.shape[0] == self.size
+        need(<size_t>starts.shape[0] == self.size == <size_t>sizes.shape[0] and <size_t>firsts.shape[0] == self.size
              and <size_t>lasts.shape[0] == self.size and <size_t>rooms.shape[0] == self.size + 1
              and points.shape[0] == upto.shape[0], "arrays that differ in length")
         cdef uint32_t[::1] narrow
@@ -389,12 +406,12 @@ cdef class Windows:
         self.owners["room"] = points, upto
         with nogil:
             for i in range(begin, end):
-                fits = starts[i] <= starts[i + 1] <= total and firsts[i] <= lasts[i] <= starts[i + 1] - starts[i] and \
+                n = sizes[i]
+                fits = starts[i] <= total and n <= total - starts[i] and firsts[i] <= lasts[i] <= n and \
                     rooms[i] <= room and lasts[i] - firsts[i] <= room - rooms[i]
                 if not fits:
                     break
                 window = &self.windows[i]
-                n = starts[i + 1] - starts[i]
                 window.n = n
                 window.points = &points[0] + rooms[i]
                 window.upto = &upto[0] + rooms[i]

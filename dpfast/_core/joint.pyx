@@ -137,7 +137,7 @@ cdef extern from "triangles.h" nogil:
     ctypedef struct dpf_graph:
         const int64_t *offsets
         const int32_t *around
-        size_t n
+        size_t n, n_heavy
         uint32_t *marks
         int32_t *shared
         int32_t *touched
@@ -150,12 +150,14 @@ cdef extern from "triangles.h" nogil:
 
 @cython.final
 cdef class TriangleGraph:
-    """A simple graph: vertices by falling degree, the neighbours of each in ascending order, vertices that pairs may leave out."""
+    """A simple graph: vertices by falling degree, the neighbours of each in ascending order, vertices that pairs may leave out,
+    and how many vertices are heavy.
+    """
     cdef dpf_graph graph
     cdef object held
 
     def __cinit__(self, const int64_t[::1] offsets not None, const int32_t[::1] around not None, uint32_t[::1] marks not None,
-                  int32_t[::1] shared not None, int32_t[::1] touched not None, const uint8_t[::1] spared not None):
+                  int32_t[::1] shared not None, int32_t[::1] touched not None, const uint8_t[::1] spared not None, size_t n_heavy):
         cdef size_t n = marks.shape[0]
         need(0 < n < 1 << 31 and <size_t>offsets.shape[0] == n + 1 and <size_t>shared.shape[0] == n
              and <size_t>touched.shape[0] == n and <size_t>spared.shape[0] == n and around.shape[0] > 0, "a graph needs offsets and room for each vertex")
@@ -168,7 +170,7 @@ cdef class TriangleGraph:
             need(0 <= around[e] < <int32_t>n, "a neighbour is no vertex")
         self.graph.offsets, self.graph.around, self.graph.n = &offsets[0], &around[0], n
         self.graph.marks, self.graph.shared, self.graph.touched = &marks[0], &shared[0], &touched[0]
-        self.graph.spared = &spared[0]
+        self.graph.spared, self.graph.n_heavy = &spared[0], n_heavy
         self.held = (offsets, around, marks, shared, touched, spared)
 
     def triangles(self, size_t start, size_t stop):

@@ -12,9 +12,10 @@ from dpfast._statement import Privacy
 from dpfast._threads import check_threads
 from dpfast.duff._chunks import Memory, open_values
 from dpfast.duff._select import GridCells
+from dpfast.duff._together import put_together
 from dpfast.duff.data import check_neighbours
 from dpfast.duff.grid import Grid
-from dpfast.duff.groups import check_groups, codes_of, keep_rows, people_of, put_together
+from dpfast.duff.groups import check_groups, codes_of, keep_rows, people_of
 from dpfast.duff.sampling import digest_of, stream_of
 from dpfast.duff.weights import check_epsilon
 from dpfast.errors import ArgumentError
@@ -176,9 +177,11 @@ def grid_of(values: Any, bounds: Any, step: Any, neighbours: Any, missing: Any) 
 
 
 def indices_of(numbers: Numbers, rows: Rows, threads: int | None) -> list[NDArray[np.int64]]:
-    """The grid indices of each group, in no order."""
+    """The grid indices of each group, in the order of rows."""
     if rows.codes is not None:
-        together = put_together(numbers.column, numbers.grid, numbers.cells, rows.codes, rows.n_groups, numbers.missing, threads)
+        together = put_together(
+            numbers.column, numbers.grid, numbers.cells, rows.codes, rows.n_groups, numbers.missing, threads, in_order=True
+        )
         return [together.group(place).astype(np.int64) for place in range(rows.n_groups)]
     found, n = [np.empty(0, np.int64)], 0
     for memory in numbers.column.memories():

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 import numpy as np
 
@@ -68,7 +68,7 @@ class Question(NamedTuple):
         # a table that ends before the cap has come to rest: all weights beyond are equal, and nothing is ever rejected
         return Law(self, kernel, weights, table.size - 1, table.size <= cap)
 
-    def law_of_groups(self, weights: Weights, sizes: NDArray[np.int64]) -> Law:
+    def law_of_groups(self, weights: Weights, sizes: NDArray[Any]) -> Law:
         """The law of groups with so many values, the same for all of them."""
         return self.law(weights, min(self.cap, int(sizes.max(initial=0)) + 3))
 
@@ -98,7 +98,7 @@ class Law(NamedTuple):
     def places(self, n: int) -> tuple[int, int]:
         return self.question.places(n, self.cap)
 
-    def places_of_groups(self, sizes: NDArray[np.int64]) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    def places_of_groups(self, sizes: NDArray[Any]) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
         """The places of each group, by its number of values."""
         different, where = np.unique(sizes, return_inverse=True)
         ends = np.array([self.places(int(n)) for n in different.tolist()], np.uint64).reshape(-1, 2)

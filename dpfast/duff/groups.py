@@ -1,8 +1,4 @@
-"""Values by group: codes of public keys, values put together by group in one pass, and the window of each group.
-
-Precondition: a column in parts that can be read again, a code for each of its rows, below k for the declared groups, k for
-rows that count nowhere. Postcondition: the grid indices of each group stand together, so that a window costs what a group costs.
-"""
+"""Values by group: codes of public keys, rows chosen of each person, and answers from the window of each group."""
 
 from __future__ import annotations
 
@@ -11,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from dpfast._core import duff as core
-from dpfast._threads import available, run_parts, run_rows
+from dpfast._threads import run_parts, run_rows
 from dpfast.columns import adapt, plain_column
 from dpfast.domain import Domain
 from dpfast.duff._chunks import PIECE_ROWS, Memory
@@ -24,20 +20,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from dpfast.duff._chunks import Column
-    from dpfast.duff._select import GridCells
     from dpfast.duff._select_draw import Blocks, Law, Question
-    from dpfast.duff.grid import Grid
+    from dpfast.duff._together import Grouped
     from dpfast.duff.weights import Weights
     from dpfast.randomness import Stream
 
-__all__ = ["Grouped", "codes_of", "domain_of_keys", "group_answers", "indices_by_row", "keep_rows", "people_of", "put_together"]
+__all__ = ["check_groups", "codes_of", "domain_of_keys", "group_answers", "keep_rows", "people_of"]
 
-NARROW_POINTS: Final = (1 << 32) - 2  # grid indices of 32 bits, the last one being free for what is no number
-STRANGE: Final = (1 << 32) - 1
-EXACT_BITS: Final = 30  # of places on the grid that the fast conversion takes
-BUCKETS: Final = 64  # where rows of many groups are put first
-MANY: Final = 1 << 12  # groups
 DENSE: Final = 16  # a table of codes pays where the keys span at most this many times their number
 LARGE: Final = 1 << 20  # a group that is looked at like a column of its own
 TASK_ROWS: Final = 1 << 18
@@ -196,129 +185,6 @@ def people_of(person: Any) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     return found, found >= 0
 
 
-class Grouped:
-    """Grid indices that stand together by group: those of group i are values[starts[i] : starts[i + 1]]. Private."""
-
-    def __init__(self, values: NDArray[Any], starts: NDArray[np.uint64]) -> None:
-        self.values = values
-        self.starts = starts
-
-    @property
-    def sizes(self) -> NDArray[np.int64]:
-        starts = self.starts.astype(np.int64)
-        return np.subtract(starts[1:], starts[:-1])
-
-    def group(self, place: int) -> NDArray[Any]:
-        return self.values[int(self.starts[place]) : int(self.starts[place + 1])]
-
-
-def put_together(
-    column: Column,
-    grid: Grid,
-    cells: GridCells,
-    codes: NDArray[np.uint32],
-    k: int,
-    missing: int | None,
-    threads: int | None,
-) -> Grouped:
-    """Put the grid indices of each group together. Changes `codes`: what is no number is in no group, unless it is `missing`."""
-    indices = indices_by_row(column, grid, cells, codes, k, missing, threads)
-    narrow = indices.dtype == np.uint32
-    n, parts = codes.size, max(1, min(threads or available(), codes.size // TASK_ROWS))
-    edges = [n * part // parts for part in range(parts + 1)]
-    counts = np.zeros((parts, k + 1), np.uint64)
-
-    def each_part(work: Any) -> None:
-        def run(start: int, stop: int) -> None:
-            for part in range(start, stop):
-                for first in range(edges[part], edges[part + 1], TASK_ROWS):
-                    work(part, slice(first, min(first + TASK_ROWS, edges[part + 1])))
-
-        run_parts(run, parts, 1, threads)
-
-    each_part(lambda part, rows: core.group_count(codes[rows], counts[part]))
-    starts = np.concatenate([[0], np.cumsum(counts.sum(axis=0))]).astype(np.uint64)
-    together = np.empty(n, indices.dtype)
-    if k < MANY or not narrow:
-        places = _places(counts)
-        each_part(lambda part, rows: core.group_scatter(codes[rows], indices[rows], places[part], together))
-        return Grouped(together, np.ascontiguousarray(starts[:-1]))
-    shift = max(0, k.bit_length() - BUCKETS.bit_length() + 1)
-    firsts = np.arange(0, k + 1, 1 << shift)
-    buckets, pairs = _places(np.add.reduceat(counts, firsts, axis=1)), np.empty(n, np.uint64)
-    each_part(lambda part, rows: core.group_spread(codes[rows], indices[rows], shift, buckets[part], pairs))
-    ends, places = starts[[*firsts, k + 1]].tolist(), starts[:-1].copy()
-
-    def settle(start: int, stop: int) -> None:
-        for first in range(int(ends[start]), int(ends[stop]), TASK_ROWS):
-            core.group_settle(pairs[first : min(first + TASK_ROWS, int(ends[stop]))], places, together)
-
-    run_parts(settle, firsts.size, 1, threads)
-    return Grouped(together, np.ascontiguousarray(starts[:-1]))
-
-
-def _places(counts: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Where each part, by rows, begins to write each group: group by group, and part by part within."""
-    totals = counts.sum(axis=0, dtype=np.uint64)
-    return np.ascontiguousarray(np.cumsum(totals, dtype=np.uint64) - totals + np.cumsum(counts, axis=0, dtype=np.uint64) - counts)
-
-
-def indices_by_row(
-    column: Column,
-    grid: Grid,
-    cells: GridCells,
-    codes: NDArray[np.uint32],
-    k: int,
-    missing: int | None,
-    threads: int | None,
-) -> NDArray[Any]:
-    """The grid index of each row, of 32 bits if they fit. Changes `codes`: see `put_together`."""
-    indices: NDArray[Any] = np.empty(codes.size, np.uint32 if grid.size <= NARROW_POINTS else np.int64)
-    scale = _scale(grid, column.dtype) if indices.dtype == np.uint32 else None
-    done = 0
-    for memory in column.memories():
-        if done + memory.rows > codes.size:
-            raise ArgumentError("values and by= (or person=) differ in length")
-
-        def task(start: int, stop: int, cancelled: threading.Event, memory: Memory = memory, done: int = done) -> None:
-            place = done + start
-            for piece, absent in memory.aligned(start, stop):
-                if cancelled.is_set():
-                    return
-                rows = slice(place, place + piece.size)
-                place += piece.size
-                if scale is not None:
-                    last = grid.origin + grid.size - 1
-                    if core.snap_floats(piece, scale, grid.origin, last, STRANGE, indices[rows]):
-                        strange = indices[rows] == STRANGE
-                        absent = strange if absent is None else absent | strange
-                else:
-                    if piece.dtype.kind == "f":
-                        strange = piece != piece
-                        piece, absent = np.where(strange, 0, piece), strange if absent is None else absent | strange
-                    indices[rows] = cells.snap(piece)
-                if absent is not None and absent.any():
-                    if missing is None:
-                        codes[rows][absent] = k
-                    indices[rows][absent] = 0 if missing is None else missing
-
-        run_rows(task, memory.rows, threads)
-        done += memory.rows
-    if done != codes.size:
-        raise ArgumentError("values and by= (or person=) differ in length")
-    return indices
-
-
-def _scale(grid: Grid, dtype: np.dtype[Any]) -> float | None:
-    """1 / step where the fast conversion is exact: floats on a grid of a power of two that is not far out."""
-    ratio, ends = grid.ratio, (grid.origin, grid.origin + grid.size - 1)
-    top, bottom = ratio.numerator, ratio.denominator
-    is_power = top & (top - 1) == 0 and bottom & (bottom - 1) == 0 and max(top, bottom) < 1 << 1000
-    if dtype.kind != "f" or not is_power or grid.size < 2 or max(map(abs, ends)) >= 1 << EXACT_BITS:
-        return None
-    return bottom / top
-
-
 def group_answers(
     grouped: Grouped, question: Question, weights: Weights, blocks: Blocks, threads: int | None
 ) -> NDArray[np.int64]:
@@ -334,7 +200,7 @@ def group_answers(
     windows = core.Windows(sizes.size)
 
     def fill(start: int, stop: int) -> None:
-        windows.fill(grouped.values, grouped.starts, firsts, lasts, rooms, points, upto, start, stop)
+        windows.fill(grouped.values, grouped.starts, sizes, firsts, lasts, rooms, points, upto, start, stop)
 
     run_parts(fill, sizes.size, max(1, min(1 << 12, sizes.size * TASK_ROWS // max(1, int(sizes.sum())))), threads)
     for place in large.tolist():

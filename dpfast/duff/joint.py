@@ -92,6 +92,10 @@ def quantiles(
     replace_one halves the shares. "recursive" and "independent" are exact, in integers. To break ties each row first gets a
     random place within its grid point (2^16 of them; fewer on a grid of more than 2^46 points), and answers are rounded down to
     the grid. "joint" refuses a column of 2^31 rows or more, before it charges or draws: that it is shorter counts as public.
+    **Keyed answers.** They are a function of the key, the context, `column_name`, the arguments and the rows in their order, in
+    which they get their places; of neither threads nor chunks nor the kind of column. "joint" draws from a few rows around each
+    target where n, the grid, `qs`, epsilon and neighbours allow it, and from all rows where not: one law, but not the same words,
+    so a row that comes or goes may change the route, and with it the whole answer.
     **Cost.** "joint": O(n), some tens of milliseconds for 10^6 rows and nine quantiles; where epsilon is so small or quantiles
     so close that most rows matter, O(n m) time and 16 n (m + 3) bytes, about 50 ns a row and quantile.
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from dpfast.duff._request import Request, grid_of, rows_of
 from dpfast.duff._select import all_values, count_at, find_window
 from dpfast.duff._select_draw import Question, Recourse, draw_point
-from dpfast.duff.groups import group_answers, put_together
+from dpfast.duff._together import put_together
+from dpfast.duff.groups import group_answers
 from dpfast.duff.laplace import laplace_quantile
 from dpfast.duff.orders import check_quantile
 from dpfast.duff.sampling import digest_of

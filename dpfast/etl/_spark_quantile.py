@@ -14,8 +14,9 @@ import numpy as np
 
 from dpfast._frames_spark import arrow_schema, collected
 from dpfast.duff._chunks import Memory
+from dpfast.duff._together import indices_by_row
 from dpfast.duff.brackets import Bins, Ranges
-from dpfast.duff.groups import codes_of, indices_by_row
+from dpfast.duff.groups import codes_of
 from dpfast.errors import ArgumentError, ArgumentTypeError
 from dpfast.etl._spark_tasks import gathered
 

@@ -141,6 +141,7 @@ def race(logs: Sequence[Fraction | None], factors: Sequence[int | Fraction], wor
     """
     context = decimal.Context(prec=DIGITS, Emin=decimal.MIN_EMIN, Emax=decimal.MAX_EMAX)
     best: tuple[decimal.Decimal, int] | None = None
+    has_logs = any(logs)
     for item, (log, factor) in enumerate(zip(logs, factors, strict=True)):
         if log is None or not factor:
             continue
@@ -148,8 +149,9 @@ def race(logs: Sequence[Fraction | None], factors: Sequence[int | Fraction], wor
         for part in range(WORDS):
             uniform = uniform << 64 | word(item, part)
         rest = Fraction(2 * ((1 << 64 * WORDS) - uniform) - 1, 2 << 64 * WORDS)  # the middle of what the words leave open
-        key = context.ln(context.ln(_decimal(rest, context)).copy_negate())
-        key = context.subtract(context.subtract(key, _decimal(log, context)), context.ln(_decimal(Fraction(factor), context)))
+        key = context.divide(context.ln(_decimal(rest, context)).copy_negate(), _decimal(Fraction(factor), context))
+        if has_logs:  # a log may be of any size, so it is the logarithms of the keys that are compared
+            key = context.subtract(context.ln(key), _decimal(log, context))
         if best is None or key < best[0]:
             best = key, item
     if best is None:

@@ -120,6 +120,28 @@ def test_vertices_with_the_same_neighbours_change_nothing() -> None:
     assert triangles.spared_vertices(read_edges(bipartite, 60_002)).sum() == leaves.size - 2
 
 
+def test_it_does_not_matter_which_vertices_are_heavy(monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(9)
+    for _ in range(40):
+        n = int(random.integers(3, 16))
+        chance = random.random(n) ** 2
+        pairs = [(i, j) for i, j in combinations(range(n), 2) if random.random() < max(chance[i], chance[j])]
+        graph, found = read_edges(np.array(pairs, np.int64).reshape(-1, 2), n), []
+        for heavy in range(n + 1):
+            monkeypatch.setattr(triangles, "heavy_vertices", lambda graph, heavy=heavy: heavy)
+            found.append(triangles.study(graph).stairs.tolist())
+        assert all(stairs == found[0] for stairs in found)
+        expected = reference.local_sensitivities(pairs, n, 30)
+        assert triangles.local_sensitivity(triangles.study(graph), 30).tolist() == expected
+    monkeypatch.undo()
+    # 2 10^9 wedges at one vertex, whose neighbours have others too: were it not heavy, all of these would be looked at
+    near = np.arange(1, 60_001)
+    legs = np.concatenate([np.stack([np.zeros_like(near), near], 1), np.stack([near, near + 60_000], 1)])
+    graph = read_edges(np.concatenate([legs, np.stack([near + 60_000, near + 120_000], 1)]), 180_001)
+    assert triangles.heavy_vertices(graph) == 1
+    assert triangles.study(graph).stairs.tolist() == [60_001, 60_000]
+
+
 def test_local_sensitivity_is_the_largest_change_within_reach() -> None:
     counts = [reference.triangles(edges_of(number), 5) for number in range(1024)]
     reach = [max(abs(counts[number] - counts[number ^ 1 << bit]) for bit in range(10)) for number in range(1024)]

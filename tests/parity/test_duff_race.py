@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from duff_cases import TapeWords
 from numpy.typing import NDArray
+from soak import record
 
 from dpfast._core import duff as core
 from dpfast.duff import Levels
@@ -23,7 +24,10 @@ from dpfast.reference import duff as reference
 
 TOP = (1 << 64) - 1
 CASES = 60
-ALL_CASES = 20_000
+LEVEL_CASES, LOG_CASES, ODD = 66_000, 34_000, 12  # one case in twelve has odd words
+MOST_BITS = 6  # of the number of entries of a case
+
+SomeWords = Callable[[np.random.Generator, int], list[int]]
 
 
 def odd_words(rng: np.random.Generator, n: int) -> list[int]:
@@ -44,16 +48,20 @@ def odd_words(rng: np.random.Generator, n: int) -> list[int]:
     return [kinds[int(rng.integers(0, 6))]() for _ in range(n)]
 
 
-def levels_case(seed: int) -> tuple[Levels, NDArray[np.uint64], TapeWords]:
+def usual_words(rng: np.random.Generator, n: int) -> list[int]:
+    return [int(word) for word in rng.integers(0, TOP, n, dtype=np.uint64, endpoint=True)]
+
+
+def levels_case(seed: int, some_words: SomeWords = odd_words) -> tuple[Levels, NDArray[np.uint64], TapeWords]:
     rng = np.random.default_rng(seed)
-    n = int(rng.integers(1, 33))
+    n = int(2 ** rng.uniform(0, MOST_BITS))
     scale = int(rng.integers(1, 56))
     measure = rng.integers(1, 1 << int(rng.integers(1, scale + 1)), n, endpoint=True)
     upper = np.cumsum(measure) - 1
     distance = rng.integers(0, [2, 50, 10_000][int(rng.integers(0, 3))], n)
     epsilon = float(10.0 ** rng.uniform(-6, 3))
     levels = Levels(distance, upper - measure + 1, upper, step=1)
-    return levels, Weights(epsilon).of(levels.distance), TapeWords([*odd_words(rng, n), 1 << 40], seed)
+    return levels, Weights(epsilon).of(levels.distance), TapeWords([*some_words(rng, n), 1 << 40], seed)
 
 
 def wanted_entry(levels: Levels, weights: NDArray[np.uint64], words: TapeWords) -> int:
@@ -61,15 +69,17 @@ def wanted_entry(levels: Levels, weights: NDArray[np.uint64], words: TapeWords) 
     return reference.race([Fraction(0)] * len(masses), masses, words.word)
 
 
-def check_levels(cases: range) -> None:
+def check_levels(cases: range, odd: int = 1) -> int:
+    """How often words had to be read further than 64 bits."""
     refined = 0
     for seed in cases:
-        levels, weights, words = levels_case(seed)
+        levels, weights, words = levels_case(seed, usual_words if seed % odd else odd_words)
         index = int(draw_indices(levels, weights, words, 1, "race")[0])
         refined += words.parts_read > 0
         entry = int(np.searchsorted(levels.upper, index))
         assert entry == wanted_entry(levels, weights, words), seed
-    assert refined >= len(cases) // 20  # more bits are asked for, else this shows little
+    assert refined >= len(cases) // (20 * odd)  # more bits are asked for, else this shows little
+    return refined
 
 
 def test_the_winner_is_that_of_120_digits() -> None:
@@ -78,7 +88,8 @@ def test_the_winner_is_that_of_120_digits() -> None:
 
 @pytest.mark.slow
 def test_the_winner_is_that_of_120_digits_in_many_cases() -> None:
-    check_levels(range(ALL_CASES))
+    refined = check_levels(range(LEVEL_CASES), ODD)
+    record("race_against_320_bits: levels", cases=LEVEL_CASES, read_further=refined, other_winners=0)
 
 
 def test_keys_that_agree_to_many_bits_are_told_apart() -> None:
@@ -111,14 +122,14 @@ def core_candidates(masses: list[int], words: list[int]) -> list[int]:
     return race.candidates()
 
 
-def logs_case(seed: int) -> tuple[NDArray[np.float64], TapeWords]:
+def logs_case(seed: int, some_words: SomeWords = odd_words) -> tuple[NDArray[np.float64], TapeWords]:
     rng = np.random.default_rng(seed)
-    n = int(rng.integers(1, 33))
+    n = int(2 ** rng.uniform(0, MOST_BITS))
     spread = [0.0, 1.0, 50.0, 1e4, 1e7, 1e300][int(rng.integers(0, 6))]
     logs = rng.uniform(-1, 1, n) * spread + [0.0, 1e5, -1e9][int(rng.integers(0, 3))]
     logs[rng.random(n) < 0.2] = -math.inf
     logs[int(rng.integers(0, n))] = rng.uniform(-1, 1) * spread
-    return logs, TapeWords(odd_words(rng, n), seed)
+    return logs, TapeWords(some_words(rng, n), seed)
 
 
 def wanted_item(logs: NDArray[np.float64], words: TapeWords) -> int:
@@ -127,15 +138,20 @@ def wanted_item(logs: NDArray[np.float64], words: TapeWords) -> int:
     return reference.race([log if log is None else log - top for log in exact], [1] * len(exact), words.word)
 
 
-def check_logs(cases: range) -> None:
+def check_logs(cases: range, odd: int = 1) -> int:
+    """As `check_levels`."""
+    refined = 0
     for seed in cases:
-        logs, words = logs_case(seed)
+        logs, words = logs_case(seed, usual_words if seed % odd else odd_words)
         winner = plain_race(logs, words)
+        refined += words.parts_read > 0
         assert winner == wanted_item(logs, words), seed
         # items change places together with their words, and so does the winner
         order = np.random.default_rng(seed).permutation(logs.size)
         moved = Moved(words, order.tolist())
         assert order[plain_race(logs[order], moved)] == winner, seed
+    assert refined >= len(cases) // (20 * odd)
+    return refined
 
 
 class Moved:
@@ -157,7 +173,8 @@ def test_log_weights_of_any_range() -> None:
 
 @pytest.mark.slow
 def test_log_weights_of_any_range_in_many_cases() -> None:
-    check_logs(range(ALL_CASES // 5))
+    refined = check_logs(range(LOG_CASES), ODD)
+    record("race_against_320_bits: log-weights", cases=LOG_CASES, read_further=refined, other_winners=0)
 
 
 @pytest.mark.parametrize("gap", [0.0, 30.0, 40.0, 300.0, pytest.param(900.0, marks=pytest.mark.slow)])

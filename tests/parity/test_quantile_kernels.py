@@ -13,7 +13,7 @@ from dpfast._core import duff as core
 from dpfast.duff import Grid
 from dpfast.duff._chunks import Memory
 from dpfast.duff._select import GridCells
-from dpfast.duff.groups import put_together
+from dpfast.duff._together import put_together
 from dpfast.duff.orders import quantile_distances
 from dpfast.errors import ArgumentError
 
@@ -71,10 +71,10 @@ def test_fast_snapping_is_that_of_the_grid(bounds: Any, step: float, dtype: Any,
     values = np.concatenate([tight, RNG.normal(0, 50, 1000), hostile("f8", 500)]).astype(dtype)
     found = np.empty(values.size, np.uint32)
     last = grid.origin + grid.size - 1
-    strange = core.snap_floats(values, 1 / step, grid.origin, last, 1 << 31, found, plain)
+    strange = core.snap_floats(values, 1 / step, grid.origin, last, found, plain)
     numbers = values == values
     assert strange == (~numbers).sum()
-    assert (found[~numbers] == 1 << 31).all()
+    assert (found[~numbers] == (1 << 32) - 1).all()
     assert (found[numbers] == grid.snap(values[numbers])).all()
 
 
@@ -101,7 +101,7 @@ def test_windows_of_groups_are_sorted_data(dtype: Any) -> None:
         rooms = np.cumsum([0, *(lasts - firsts).tolist()]).astype(np.uint64)
         points, upto = np.empty(int(rooms[-1]) + 1, np.int64), np.empty(int(rooms[-1]) + 1, np.uint64)
         windows = core.Windows(len(shapes))
-        windows.fill(together.copy(), starts, firsts, lasts, rooms, points, upto, 0, len(shapes))
+        windows.fill(together.copy(), starts[:-1], n.astype(np.uint64), firsts, lasts, rooms, points, upto, 0, len(shapes))
         for place, shape in enumerate(shapes):
             first, last = int(firsts[place]), int(lasts[place])
             ordered = np.sort(shape).astype(np.int64)
@@ -169,7 +169,7 @@ def test_quicksort_that_is_cut_badly_goes_on_by_heap() -> None:
     points, upto = np.empty(n, np.int64), np.empty(n, np.uint64)
     edges = np.array([0, n], np.uint64)
     windows = core.Windows(1)
-    windows.fill(array, edges, edges[:1], edges[1:], edges, points, upto, 0, 1)
+    windows.fill(array, edges[:1], edges[1:], edges[:1], edges[1:], edges, points, upto, 0, 1)
     assert (points == np.arange(n)).all()
     assert (array == np.arange(n)).all()
 
@@ -252,20 +252,61 @@ def test_totals_and_picks_are_those_of_wide_integers() -> None:
 
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("k", [3, 5000])
-@pytest.mark.parametrize("step", [2.0**-10, 0.1])
+@pytest.mark.parametrize("step", [2.0**-10, 0.1, 2.0**-30, 2.0**-40])
 def test_values_are_put_together_by_group(step: float, k: int, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    from dpfast.duff import groups
+    from dpfast.duff import _together
 
-    monkeypatch.setattr(groups, "TASK_ROWS", 1000)
+    monkeypatch.setattr(_together, "TASK_ROWS", 1000)
     n = 20_000
     values, codes = hostile("f8", n), RNG.integers(0, k + 1, n).astype(np.uint32)
     grid = Grid((-1, 1), step=step)
     cells = GridCells(grid, values.dtype)
-    for missing in (None, 3):
+    for missing, full in ((None, 1 << 24), (3, 1 << 24), (None, 10)):  # a bucket that is too full: another way
+        monkeypatch.setattr(_together, "FULL", full)
         grouped = put_together(Memory([values[:77], values[77:]]), grid, cells, codes.copy(), k, missing, threads)
         snapped = np.full(n, -1 if missing is None else missing)
         snapped[values == values] = grid.snap(values[values == values])
-        for group in RNG.integers(0, k, 40):
+        for group in [*RNG.integers(0, k, 40), 0, k - 1]:
             wanted = snapped[(codes == group) & (snapped >= 0)]
-            assert (grouped.group(int(group)) == wanted).all()
+            assert (np.sort(grouped.group(int(group))) == np.sort(wanted)).all()
         assert grouped.sizes.sum() == ((codes < k) & (snapped >= 0)).sum()
+        memory = Memory([values])
+        ordered = put_together(memory, grid, cells, codes.copy(), k, missing, threads, in_order=True)
+        assert (ordered.group(7 % k) == snapped[(codes == 7 % k) & (snapped >= 0)]).all()
+
+
+@pytest.mark.parametrize(("shift", "bits"), [(0, 1), (0, 32), (3, 7), (11, 21), (5, 12)])
+def test_keys_of_a_bucket_are_sorted(shift: int, bits: int) -> None:
+    none = (1 << bits) - 1
+    for n in (0, 1, 5000):
+        codes = RNG.integers(0, 3 << shift, n).astype(np.uint32)
+        values = np.where(RNG.random(n) < 0.1, (1 << 32) - 1, RNG.integers(0, none, n)).astype(np.uint32)
+        counts = np.zeros(3, np.uint64)
+        core.group_count(codes, shift, counts)
+        edges = np.append(np.uint64(0), np.cumsum(counts, dtype=np.uint64))
+        together, places = np.empty(n, np.uint32), edges[:-1].copy()
+        for rows in (slice(0, n // 3), slice(n // 3, n)):
+            core.group_spread(codes[rows], values[rows], shift, bits, places, together)
+        assert (places == edges[1:]).all()
+        starts, sizes = np.empty(3 << shift, np.uint64), np.empty(3 << shift, np.uint64)
+        core.group_order(together, edges, shift, bits, np.empty(n + 1, np.uint32), starts, sizes, 0, 3)
+        for code in range(3 << shift):
+            start, wanted = int(starts[code]), np.sort(values[(codes == code) & (values < none)])
+            assert (together[start : start + int(sizes[code])] == wanted).all()
+            assert sizes[code] == wanted.size
+
+
+def test_keys_without_room_are_refused() -> None:
+    edges, some = np.array([0, 4], np.uint64), np.zeros(4, np.uint32)
+    groups = np.zeros(2, np.uint64)
+    for keys, spare, wrong in ((some[:3], some, edges), (some, some[:3], edges), (some, some, edges[::-1].copy())):
+        with pytest.raises(ArgumentError, match="a bucket outside the keys, or without room"):
+            core.group_order(keys, wrong, 1, 8, spare, groups, groups.copy(), 0, 1)
+    with pytest.raises(ArgumentError, match="no such buckets"):
+        core.group_order(some, edges, 2, 8, some, groups, groups, 0, 1)
+    with pytest.raises(ArgumentError, match="32 bits"):
+        core.group_order(some, edges, 1, 32, some, groups, groups, 0, 1)
+    with pytest.raises(ArgumentError, match="32 bits"):
+        core.group_spread(some, some, 8, 25, edges, some)
+    with pytest.raises(ArgumentError, match="no counter"):
+        core.group_count(some + np.uint32(32), 4, edges)

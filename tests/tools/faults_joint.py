@@ -39,6 +39,13 @@ MUTANTS = [
         f"{STATISTICS}::test_sensitivities_are_those_of_all_pairs",
     ),
     Mutant(
+        "what is shared beside a light vertex is forgotten",
+        "csrc/joint/triangles.c",
+        "for (size_t t = 0; heavy > begin && t < met; ++t) {",
+        "for (size_t t = 0; heavy > end && t < met; ++t) {",
+        f"{STATISTICS}::test_it_does_not_matter_which_vertices_are_heavy",
+    ),
+    Mutant(
         "the mode spends twice under replace_one",
         "dpfast/duff/mode.py",
         'WHOLE if neighbours == "add_remove" else HALF',

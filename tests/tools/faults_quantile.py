@@ -59,4 +59,11 @@ MUTANTS = [
         "kept[order[places <= most]] = True",
         "tests/unit/test_quantile_groups.py::test_of_each_person_some_rows_are_kept",
     ),
+    Mutant(
+        "what is no number counts in its group",
+        "csrc/duff/groups.c",
+        "while (end > start && keys[end - 1] == mask) --end;",
+        "while (end > start && keys[end - 1] > mask) --end;",
+        f"{KERNELS}::test_keys_of_a_bucket_are_sorted",
+    ),
 ]

@@ -189,7 +189,8 @@ class DatasetGraph:
         Parameters
         ----------
         path : str or path-like
-            The kind of file is told by its suffix: .parquet, .csv, .arrow or .feather.
+            The kind of file is told by its suffix: .parquet, .csv, .arrow or .feather. Vertices of a CSV file are text as it
+            stands there, "007" another one than "7", or integers where all of them are written as integers are.
 
         Returns
         -------

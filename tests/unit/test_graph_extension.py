@@ -279,3 +279,29 @@ def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest
     assert main([*command, "no.csv"]) == 1
     assert not Path("no.csv").exists()
     assert "no private mechanism" in capsys.readouterr().err
+
+
+def test_files_of_several_kinds_are_joined_by_what_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    numbered, named = pa.table({"u": [1, 2], "v": [2, 3]}), pa.table({"u": ["1", "2"], "v": ["2", "03"]})
+    for table, name in ((numbered, "numbered.parquet"), (named, "named.parquet")):
+        pq.write_table(table.append_column("epsilon", [[0.5, 0.5]]), name)
+    Path("numbered.csv").write_text("vertex,answer\n3,1\n1,2\n2,1\n")
+    Path("named.csv").write_text("vertex,answer\n03,1\n1,2\n2,1\n")
+    pq.write_table(pa.table({"vertex": ["3", "1", "2"], "answer": [1, 2, 1]}), "text.parquet")
+    pq.write_table(pa.table({"vertex": [1, 2, 3], "answer": [2, 1, 1]}), "numbers.parquet")
+    Path("fixed.csv").write_text("vertex,probability\n1,0.4\n2,0.5\n")  # of both graphs
+    command = ["extend", "--fixed", "fixed.csv", "--overwrite", "--out", "p.parquet"]
+    for edges, queries in (("numbered", ["numbered.csv", "text.parquet", "numbers.parquet"]), ("named", ["named.csv"])):
+        for query in queries:
+            assert main([*command, f"{edges}.parquet", "--query", query]) == 0
+            written = pq.read_table("p.parquet")
+            answers = dict(zip(written["vertex"].to_pylist(), written["answer"].to_pylist(), strict=True))
+            assert answers == ({1: 2, 2: 1, 3: 1} if edges == "numbered" else {"1": 2, "2": 1, "03": 1})
+    capsys.readouterr()
+    assert main([*command, "numbered.parquet", "--query", "named.csv"]) == 1
+    assert "vertices of the graph are integers" in capsys.readouterr().err
+    assert main([*command, "named.parquet", "--query", "numbers.parquet"]) == 1
+    assert "none of the graph" in capsys.readouterr().err

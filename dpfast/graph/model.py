@@ -318,6 +318,9 @@ class DatasetGraph:
 
     def _along(self, key: int, arcs: Sequence[int], *, mirror: bool = False) -> int:
         """What a key allows at the end of a path of arcs."""
+        if self._user_law is None:
+            places = np.array(arcs, np.int64)
+            return core.along(key, self._weights[places], np.zeros(places.size) if self._deltas is None else self._deltas[places])
         for arc in arcs:
             key = int(self._carry(np.array([key], np.uint64), np.array([arc]), mirror=mirror)[0])
         return key

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from soak import record
+import soak
 
 from dpfast import graph
 from dpfast._rounding import exp_bounds
@@ -188,4 +188,4 @@ def test_families_are_the_graphs_of_all_datasets_at_length() -> None:
                 lambda *counts, w=weights, t=least: sum(a * b for a, b in zip(w, counts, strict=True)) > t,
             )  # fmt: skip
         check_hamming(int(rng.integers(1, 6)), 3, seed)
-    record("graph: families and all their datasets", counting=45, personalised=by_class, hamming=300, differing=0)
+    soak.record("graph: families and all their datasets", counting=45, personalised=by_class, hamming=300, differing=0)

@@ -192,6 +192,27 @@ def test_laws_of_paths() -> None:
         strongest.bounds(0.5)
 
 
+def test_long_paths_take_linear_time() -> None:
+    # Quadratic work, of 10^10 steps, would not end; each part below takes some seconds at most.
+    n = 200_000
+    epsilons = np.random.default_rng(1).uniform(0, 1.5e-5, n)
+    g = graph.DatasetGraph(np.arange(n), np.arange(1, n + 1), epsilons, n_vertices=n + 1)
+    law = graph.strongest_condition(g, 0, n, path=range(n + 1))
+    found = graph.extend(g, np.ones(n + 1, np.int64), {0: 0.1})
+    assert law(0.1) == found.probability[n]
+    assert law(0.1) == pytest.approx(0.1 * math.exp(epsilons.sum()), rel=1e-9)  # all below the kinks
+    assert law.lower(law(0.1)) == pytest.approx(0.1, rel=1e-9)
+    with pytest.raises(ArgumentError, match="too long for its breakpoints"):
+        _ = law.breakpoints
+    why = found.why(n // 20)
+    assert (why.seed, len(why.path)) == (0, n // 20 + 1)
+    assert why.law(0.1) == found.probability[n // 20]
+    part = graph.strongest_condition(g, 0, 1000, path=range(1001))
+    low, high = part.bounds(0.1)
+    assert low <= high <= low + Fraction(1, 10**30)
+    assert low - Fraction(1, 10**12) <= Fraction(part(0.1)) <= high
+
+
 @pytest.mark.parametrize("p", [0.0, 5e-324, 2.0**-64, 2.0**-63, 0.1, 0.5, 0.75, 1.0 - 2**-53, 1.0])
 def test_words_decide_exactly(p: float) -> None:
     key = keys_of(np.array([p]))

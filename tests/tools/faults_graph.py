@@ -80,8 +80,8 @@ _FAULTS = [
     (
         "every change of a record has the law of one",
         "dpfast/graph/families.py",
-        "np.full(heads.size, law[one, other])",
-        "np.full(heads.size, law[0, other])",
+        "np.full(len(rest), law[one, other])",
+        "np.full(len(rest), law[0, other])",
         "tests/exact/test_graph_families_exact.py",
     ),
     (

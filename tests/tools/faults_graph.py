@@ -29,6 +29,13 @@ _FAULTS = [
         LAW,
     ),
     (
+        "a law with an epsilon above 709 leaves out its second candidate",
+        "csrc/graph/law.h",
+        "if (weight > 1.0 && (weight - 1.0)",
+        "if ((weight - 1.0)",
+        LAW,
+    ),
+    (
         "a vertex improved in its own bucket is not followed again",
         "csrc/graph/buckets.c",
         "const int waits_there = word == old && is_at(buckets, place, old);",

@@ -4,7 +4,7 @@
 #define FOLLOWED (UINT64_C(1) << 63)
 
 /* How many vertices ahead the parts of a vertex are asked for: its word and its row, its arcs, the words of its targets. */
-enum { AHEAD_ROW = 24, AHEAD_ARCS = 16, AHEAD_TARGETS = 8, TARGETS_AHEAD = 16 };
+enum { AHEAD_ROW = 16, AHEAD_ARCS = 8, AHEAD_TARGETS = 4, TARGETS_AHEAD = 16 };
 
 #if defined(__GNUC__)
 #define PREFETCH(address) __builtin_prefetch(address)
@@ -189,35 +189,65 @@ static int divide(const uint64_t *words, dpf_buckets_t *buckets, uint64_t key)
     }
 }
 
+static INLINE void ask_for_row(const dpf_graph_t *graph, const uint64_t *words, int32_t v)
+{
+    PREFETCH(&words[v]);
+    PREFETCH(&graph->indptr[v]);
+}
+
+static INLINE void ask_for_arcs(const dpf_graph_t *graph, const uint64_t *words, int32_t v)
+{
+    const int64_t first = graph->indptr[v];
+    const int64_t end = graph->indptr[v + 1];
+    if (first == end || (words[v] & FOLLOWED) != 0) {
+        return;
+    }
+    PREFETCH(&graph->indices[first]);
+    PREFETCH(&graph->indices[end - 1]);
+    PREFETCH(&graph->weights[first]);
+    PREFETCH(&graph->weights[end - 1]);
+    if (graph->deltas != NULL) {
+        PREFETCH(&graph->deltas[first]);
+        PREFETCH(&graph->deltas[end - 1]);
+    }
+}
+
+static INLINE void ask_for_targets(const dpf_graph_t *graph, const uint64_t *words, int32_t v)
+{
+    if ((words[v] & FOLLOWED) == 0) {
+        int64_t end = graph->indptr[v + 1];
+        end = end - graph->indptr[v] > TARGETS_AHEAD ? graph->indptr[v] + TARGETS_AHEAD : end;
+        for (int64_t i = graph->indptr[v]; i < end; i++) {
+            PREFETCH(&words[graph->indices[i]]);
+        }
+    }
+}
+
 static INLINE void look_ahead(const dpf_graph_t *graph, const uint64_t *words, const dpf_buckets_t *buckets)
 {
     const int32_t *batch = buckets->batch;
     if (buckets->at + AHEAD_ROW < buckets->count) {
-        const int32_t v = batch[buckets->at + AHEAD_ROW];
-        PREFETCH(&words[v]);
-        PREFETCH(&graph->indptr[v]);
+        ask_for_row(graph, words, batch[buckets->at + AHEAD_ROW]);
     }
     if (buckets->at + AHEAD_ARCS < buckets->count) {
-        const int32_t v = batch[buckets->at + AHEAD_ARCS];
-        if ((words[v] & FOLLOWED) == 0) {
-            const int64_t first = graph->indptr[v];
-            PREFETCH(&graph->indices[first]);
-            PREFETCH(&graph->weights[first]);
-            PREFETCH(&graph->weights[first] + 8);
-            if (graph->deltas != NULL) {
-                PREFETCH(&graph->deltas[first]);
-            }
-        }
+        ask_for_arcs(graph, words, batch[buckets->at + AHEAD_ARCS]);
     }
     if (buckets->at + AHEAD_TARGETS < buckets->count) {
-        const int32_t v = batch[buckets->at + AHEAD_TARGETS];
-        if ((words[v] & FOLLOWED) == 0) {
-            int64_t end = graph->indptr[v + 1];
-            end = end - graph->indptr[v] > TARGETS_AHEAD ? graph->indptr[v] + TARGETS_AHEAD : end;
-            for (int64_t i = graph->indptr[v]; i < end; i++) {
-                PREFETCH(&words[graph->indices[i]]);
-            }
-        }
+        ask_for_targets(graph, words, batch[buckets->at + AHEAD_TARGETS]);
+    }
+}
+
+/* Ask for what `look_ahead` would have asked for before a new batch. */
+static INLINE void look_at_first(const dpf_graph_t *graph, const uint64_t *words, const dpf_buckets_t *buckets)
+{
+    for (int i = 0; i < AHEAD_ROW && i < buckets->count; i++) {
+        ask_for_row(graph, words, buckets->batch[i]);
+    }
+    for (int i = 0; i < AHEAD_ARCS && i < buckets->count; i++) {
+        ask_for_arcs(graph, words, buckets->batch[i]);
+    }
+    for (int i = 0; i < AHEAD_TARGETS && i < buckets->count; i++) {
+        ask_for_targets(graph, words, buckets->batch[i]);
     }
 }
 
@@ -262,8 +292,11 @@ int dpf_buckets_run(const dpf_graph_t *graph, uint64_t *words, dpf_buckets_t *bu
     }
     const int plain = graph->deltas == NULL && graph->colours == NULL;
     for (;;) {
-        if (buckets->at == buckets->count && !refill(buckets)) {
-            return DPF_OK;
+        if (buckets->at == buckets->count) {
+            if (!refill(buckets)) {
+                return DPF_OK;
+            }
+            look_at_first(graph, words, buckets);
         }
         if (budget <= 0) {
             return DPF_MORE;

@@ -74,3 +74,11 @@ void dpf_steps(const uint64_t *keys, const double *weights, const double *deltas
         out[i] = dpf_step(keys[i], weights[i], deltas[i]);
     }
 }
+
+uint64_t dpf_along(uint64_t key, const double *weights, const double *deltas, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        key = dpf_step(key, weights[i], deltas[i]);
+    }
+    return key;
+}

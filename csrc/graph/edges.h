@@ -23,4 +23,7 @@ int64_t dpf_unproved(const dpf_graph_t *graph, const uint64_t *keys, int64_t *ro
 /* dpf_step of n keys. */
 void dpf_steps(const uint64_t *keys, const double *weights, const double *deltas, int64_t n, uint64_t *out);
 
+/* What a key allows at the end of a path of n edges. */
+uint64_t dpf_along(uint64_t key, const double *weights, const double *deltas, int64_t n);
+
 #endif

@@ -82,8 +82,9 @@ static inline uint64_t dpf_step(uint64_t key, double weight, double delta)
         a = a >= DPF_BITS_ONE ? DPF_KEY_ONE : DPF_KEY_ONE - dpf_bits(1.0 - dpf_number(a));
     }
     /* The candidates differ by (1 - 1/E) (1 - d - x - E x). Where that exceeds the errors of the second, 4 units of 2^-53, it cannot be
-     * the smaller one, and its division is saved. (The left side errs by 4 (E - 1) such units, of 16 E.) */
-    if ((weight - 1.0) * (1.0 - delta - x - x * weight) > 0x1p-49 * weight) {
+     * the smaller one, and its division is saved. (The left side errs by 4 (E - 1) such units, of 16 E. A weight that stands for
+     * e^-epsilon makes both factors negative.) */
+    if (weight > 1.0 && (weight - 1.0) * (1.0 - delta - x - x * weight) > 0x1p-49 * weight) {
         return a > key ? a : key;
     }
     /* 1 - y is exact for y in [1/2, 1], and shows whether y was rounded below 1 - x. At E = 1 both candidates are one line, x + d,

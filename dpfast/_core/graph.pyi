@@ -10,6 +10,7 @@ def weights(epsilons: NDArray[np.float64], out: NDArray[np.float64]) -> None: ..
 def steps(
     keys: NDArray[np.uint64], weights: NDArray[np.float64], deltas: NDArray[np.float64], out: NDArray[np.uint64]
 ) -> None: ...
+def along(key: int, weights: NDArray[np.float64], deltas: NDArray[np.float64]) -> int: ...
 def edges_count(
     u: NDArray[np.int32],
     v: NDArray[np.int32],

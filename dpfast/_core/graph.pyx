@@ -65,6 +65,7 @@ cdef extern from "edges.h" nogil:
     void dpf_cross(const dpf_graph_t *, const uint8_t *, const uint64_t *, int64_t, int64_t, uint64_t *, uint8_t *) noexcept
     int64_t dpf_unproved(const dpf_graph_t *, const uint64_t *, int64_t *, int64_t *, int64_t, int64_t *, int64_t) noexcept
     void dpf_steps(const uint64_t *, const double *, const double *, int64_t, uint64_t *) noexcept
+    uint64_t dpf_along(uint64_t, const double *, const double *, int64_t) noexcept
 
 
 KEY_ONE = DPF_KEY_ONE
@@ -105,6 +106,20 @@ def steps(const uint64_t[::1] keys not None, const double[::1] weights not None,
     need(weights.shape[0] == n and deltas.shape[0] == n and out.shape[0] == n, "arrays have one length")
     if n:
         dpf_steps(&keys[0], &weights[0], &deltas[0], n, &out[0])
+
+
+def along(uint64_t key, const double[::1] weights not None, const double[::1] deltas not None):
+    """Key that a path of edges allows at its end."""
+    cdef int64_t n = weights.shape[0], at = 0, size
+    need(deltas.shape[0] == n, "arrays have one length")
+    need(key <= DPF_KEY_ONE, "a key is at most KEY_ONE")
+    while at < n:
+        size = min(n - at, <int64_t>PIECE)
+        PyErr_CheckSignals()
+        with nogil:
+            key = dpf_along(key, &weights[at], &deltas[at], size)
+        at += size
+    return key
 
 
 cdef const double *_reals(const double[::1] values, int64_t n) except? NULL:

@@ -22,7 +22,8 @@ EXAMPLE = """example:
 EDGES has the columns u, v, epsilon and, if wanted, delta; --query vertex and answer (1 or 2, every vertex); --fixed vertex and
 probability (of answer 1), for the boundary or a hitting set of it. Without --fixed the boundary gets the values that are best at
 the worst vertex. The target holds vertex, answer, probability (of answer 1) and complement (of answer 2), each at its own
-precision. All of these are public: the graph says what is protected, not what the data are."""
+precision. In a CSV file 007 and 7 are two vertices. All of these are public: the graph says what is protected, not what the data
+are."""
 
 
 def add_verbs(verbs: Any) -> None:
@@ -74,10 +75,11 @@ def _column(g: DatasetGraph, path: str, name: str) -> Any:
     """A column over vertices, in the order of the graph; of a fixed one NaN where the file has no vertex."""
     import numpy as np
 
-    from dpfast.graph._sources import numbers, read_table
+    from dpfast.graph._sources import joined, numbers, read_table
 
-    table = read_table(path, ["vertex", name])
-    vertices = g._names.vertices(_plain(table["vertex"]), f"column 'vertex' of {path!r}")
+    table = read_table(path, ["vertex", name], labels=("vertex",))
+    what = f"column 'vertex' of {path!r}"
+    vertices = g._names.vertices(joined(g.labels, table["vertex"], what), what)
     values = numbers(table, name)
     if np.unique(vertices).size != vertices.size:
         raise ArgumentError(f"{path!r} names a vertex twice")
@@ -88,12 +90,6 @@ def _column(g: DatasetGraph, path: str, name: str) -> Any:
     if not np.isin(found, (1, 2)).all():
         raise ArgumentError(f"{path!r} must give the answer 1 or 2 for every vertex of the graph")
     return found.astype(np.uint8)
-
-
-def _plain(column: Any) -> Any:
-    import pyarrow.types as t
-
-    return column.to_numpy() if t.is_integer(column.type) and not column.null_count else column.to_pylist()
 
 
 def _write(options: argparse.Namespace, kind: str, columns: dict[str, Any]) -> None:

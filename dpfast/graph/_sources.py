@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,10 @@ from numpy.typing import NDArray
 from dpfast.errors import ArgumentError, ArgumentTypeError, FileError
 from dpfast.graph._labels import Labels, from_ends
 
-__all__ = ["networkx_edges", "numbers", "read_edges", "read_table"]
+__all__ = ["joined", "networkx_edges", "numbers", "read_edges", "read_table"]
+
+# Text that is how an integer is written, and fits in 64 bits: "7" and not "007", which is another name.
+PLAIN_INTEGER: Final = r"^(0|-?[1-9][0-9]{0,17})$"
 
 Ends: TypeAlias = NDArray[np.int32]
 
@@ -40,15 +43,20 @@ def networkx_edges(graph: Any, epsilon: str | float, delta: str | float | None) 
     return Labels.named(names), u, v, columns["epsilon"], columns["delta"]
 
 
-def read_table(path: str | os.PathLike[str], columns: list[str], optional: tuple[str, ...] = ()) -> Any:
-    """An Arrow table of the named columns of a Parquet, CSV or Arrow file."""
+def read_table(
+    path: str | os.PathLike[str], columns: list[str], optional: tuple[str, ...] = (), *, labels: tuple[str, ...] = ()
+) -> Any:
+    """An Arrow table of the named columns of a Parquet, CSV or Arrow file.
+
+    Labels of a CSV file are the text that is there, or integers where all of them are written as integers are.
+    """
     import pyarrow as pa
 
     if not isinstance(path, (str, os.PathLike)):
         raise ArgumentTypeError(f"path must be a str or a path, not {type(path).__name__}")
     file = Path(os.fsdecode(path))
     try:
-        table = _read(file)
+        table = _read(file, labels)
         table.validate(full=True)  # what points outside its buffers would kill the process later
         names = table.column_names
     except (ArgumentError, MemoryError):
@@ -64,16 +72,24 @@ def read_table(path: str | os.PathLike[str], columns: list[str], optional: tuple
     return table.select([*columns, *(column for column in optional if column in names)])
 
 
-def _read(file: Path) -> Any:
+def _read(file: Path, labels: tuple[str, ...]) -> Any:
     kind = file.suffix.lower()
     if kind == ".parquet":
         import pyarrow.parquet
 
         return pyarrow.parquet.read_table(file)
     if kind == ".csv":
+        import pyarrow as pa
         import pyarrow.csv
 
-        return pyarrow.csv.read_csv(file)
+        # Left to itself Arrow takes "007" and "7" for one number. An empty label is a missing one, unless it is quoted.
+        options = pyarrow.csv.ConvertOptions(
+            column_types=dict.fromkeys(labels, pa.string()),
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+            null_values=[""],
+        )
+        return _with_integers(pyarrow.csv.read_csv(file, convert_options=options), labels)
     if kind in (".arrow", ".feather"):
         import pyarrow.feather
 
@@ -81,11 +97,48 @@ def _read(file: Path) -> Any:
     raise ArgumentError("the file must be a .parquet, .csv, .arrow or .feather one")
 
 
+def _with_integers(table: Any, labels: tuple[str, ...]) -> Any:
+    """The table with integers for labels, if that is what all of them are."""
+    places = [table.column_names.index(label) for label in labels if label in table.column_names]
+    if all(_are_integers(table.column(place)) for place in places):
+        for place in places:
+            table = table.set_column(place, table.column_names[place], table.column(place).cast("int64"))
+    return table
+
+
+def _are_integers(column: Any) -> bool:
+    """Whether each entry is the text of an integer."""
+    import pyarrow.compute as pc
+
+    return column.null_count == 0 and bool(pc.all(pc.match_substring_regex(column, PLAIN_INTEGER), min_count=0).as_py())
+
+
+def joined(labels: Any, column: Any, what: str) -> Any:
+    """A column of vertices of another file, as what the labels of a graph are: integers or text."""
+    import pyarrow as pa
+    import pyarrow.types as t
+
+    if column.null_count:
+        raise ArgumentError(f"{what} must have no nulls")
+    if t.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    numbered = isinstance(labels, (range, np.ndarray))
+    if numbered and (t.is_string(column.type) or t.is_large_string(column.type)):
+        if not _are_integers(column):
+            raise ArgumentError(
+                f"{what} holds text, and the vertices of the graph are integers: write them as 7, not as 007 or a name"
+            )
+        column = column.cast("int64")
+    elif not numbered and t.is_integer(column.type) and all(isinstance(label, str) for label in labels):
+        column = column.cast(pa.string())
+    return column.to_numpy() if t.is_integer(column.type) else column.to_pylist()
+
+
 def read_edges(path: str | os.PathLike[str]) -> tuple[Labels, Ends, Ends, Any, Any]:
     """Labels, ends, epsilons and deltas of a file of edges."""
     import pyarrow.types as t
 
-    table = read_table(path, ["u", "v", "epsilon"], ("delta",))
+    table = read_table(path, ["u", "v", "epsilon"], ("delta",), labels=("u", "v"))
     if any(column.null_count for column in table.columns):
         raise ArgumentError("the edges must have no nulls")
     figures = [numbers(table, name) for name in ("epsilon", "delta") if name in table.column_names]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -83,7 +84,10 @@ class Grid(States):
             return None
         number = 0
         for labels, part in zip(self.factors, name, strict=True):
-            number = number * len(labels) + labels.vertex(part)
+            try:
+                number = number * len(labels) + labels.vertex(part)
+            except ArgumentError:  # of that factor, which would not be understood
+                return None
         return number
 
     def columns(self) -> list[Any]:
@@ -103,11 +107,18 @@ class Histograms(States):
     """How many of n records have each of k values, in lexicographic order."""
 
     def __init__(self, n: int, k: int) -> None:
-        super().__init__(math.comb(n + k - 1, k - 1))
+        # Beyond, there are more than 2^32, and the number of them takes long to find.
+        super().__init__(math.comb(n + k - 1, k - 1) if min(n, k - 1) <= 32 else VERTICES_MAX + 1)
         self.n, self.k = n, k
-        # ways[m][r]: how many ways r records fall into m further values or stay out.
-        self.ways = [np.array([math.comb(r + m, m) for r in range(n + 1)], np.int64) for m in range(k)]
         self._counts: NDArray[np.int32] | None = None
+
+    @cached_property
+    def _ways(self) -> list[NDArray[np.int64]]:
+        """In [m][r]: how many ways r records fall into m further values or stay out."""
+        ways = [np.ones(self.n + 1, np.int64)]
+        for _ in range(self.k - 1):
+            ways.append(np.cumsum(ways[-1]))
+        return ways
 
     def column(self) -> NDArray[np.int32]:
         """All histograms, a row each."""
@@ -120,6 +131,7 @@ class Histograms(States):
                 counts = np.column_stack([np.repeat(counts, sizes, axis=0), here.astype(np.int32)])
                 left = np.repeat(left, sizes) - here
             self._counts = np.column_stack([counts, left.astype(np.int32)])
+            self._counts.flags.writeable = False  # queries are called with its columns
         return self._counts
 
     def ranks(self, counts: NDArray[np.int32]) -> NDArray[np.int64]:
@@ -128,7 +140,7 @@ class Histograms(States):
         left = np.full(len(counts), self.n)
         for value in range(self.k - 1):
             after = left - counts[:, value]
-            ways = self.ways[self.k - 1 - value]
+            ways = self._ways[self.k - 1 - value]
             rank += ways[left] - ways[after]
             left = after
         return rank

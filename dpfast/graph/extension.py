@@ -21,7 +21,7 @@ from dpfast.graph._tracing import Search, refusal
 from dpfast.graph._values import KEY_ONE, Probabilities, exact, fixed_values, mirrored, query_colours
 from dpfast.graph.checking import broken_arcs
 from dpfast.graph.families import named
-from dpfast.graph.laws import InducedLaw, exact_upper
+from dpfast.graph.laws import InducedLaw, exact_upper, rounded_up
 from dpfast.graph.model import DatasetGraph, as_graph
 from dpfast.graph.propagate import Queue, closure
 from dpfast.graph.sampling import sample
@@ -38,7 +38,6 @@ __all__ = ["Extension", "Why", "extend"]
 # below 1e-10 up to 16, next to the least doubles any number. So a value that fell further is held against the real law first.
 ULPS_PER_EDGE: Final = 8
 DIGITS: Final = 40  # of each exponential of the real law
-BITS: Final = 512  # kept of the smaller of a probability and its complement along a path, rounded up
 NAMED: Final = 5  # missing vertices that an error names
 
 
@@ -227,7 +226,8 @@ def extend(g: Any, query: Any, fixed: Any, *, queue: Queue = "auto") -> Extensio
     hold on every edge exactly, for the numbers that `sample` draws with: the result is proved by the method of
     `verify` before it is returned. Graph, epsilons, query and fixed values are public.
     **Rounding.** Each edge rounds Pr[right answer] down: by at most 5 units in its last place, 16 where epsilon is below 1e-10,
-    more next to the least doubles. A fixed value within 8 units for each edge of the binding path, or not proved to be above the
+    more next to the least doubles (where epsilon is above 709, e^-epsilon is one, of few bits: what such an edge makes of a value
+    below 1e-300 is private, and good to some per cent only). A fixed value within 8 units for each edge of the binding path, or not proved to be above the
     real law of that path, is moved down to what is feasible and listed in `adjusted`.
     **Cost.** Near-linear in arcs.
 
@@ -298,14 +298,5 @@ def _is_above(search: Search, path: list[int], arcs: list[int]) -> bool:
     if search.colours[path[0]] != search.colours[path[-1]]:
         allowed = 1 - allowed  # of the answer that is right at the last vertex
     for arc in arcs:
-        allowed = _rounded_up(exact_upper(allowed, *search.graph._law(arc), DIGITS)[1])
+        allowed = rounded_up(exact_upper(allowed, *search.graph._law(arc), DIGITS)[1])
     return exact(int(search.given[path[-1]])) > allowed
-
-
-def _rounded_up(x: Fraction) -> Fraction:
-    """A fraction of few bits, not below x in [0, 1], and close to it at both ends."""
-    rest = min(x, 1 - x)
-    if rest == 0:
-        return x
-    scale = 1 << max(0, BITS + rest.denominator.bit_length() - rest.numerator.bit_length())
-    return Fraction(math.ceil(x * scale), scale) if x <= Fraction(1, 2) else 1 - Fraction(math.floor((1 - x) * scale), scale)

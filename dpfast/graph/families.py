@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["Family", "counting", "hamming", "personalised", "product"]
+
+EDGES_MAX: Final = 1 << 28  # some 20 GB
 
 
 class Family:
@@ -161,6 +163,7 @@ def personalised(class_sizes: Any, epsilons: Any, query: Any, deltas: Any = 0.0)
         raise ArgumentTypeError("class_sizes must be a list of sizes, or a dict by class")
     sizes = [integer(size, "each of class_sizes", minimum=0) for size in class_sizes]
     laws = (_by_class(epsilons, titles, len(sizes), "epsilons"), _by_class(deltas, titles, len(sizes), "deltas"))
+    _check_edges(sum(size * math.prod(other + 1 for other in sizes) // (size + 1) for size in sizes))
     lines = [_line(size, epsilon, delta) for size, epsilon, delta in zip(sizes, *laws, strict=True)]
     if isinstance(query, (int, np.integer)) and not isinstance(query, bool):
         least = integer(query, "query", minimum=1)
@@ -210,17 +213,17 @@ def hamming(n: int, values: int, query: Any, epsilon: Any, delta: Any = 0.0) -> 
     0.9997
     """
     k = integer(values, "values", minimum=2)
-    states = Histograms(integer(n, "n", minimum=1), k)
+    records = integer(n, "n", minimum=1)
+    states = Histograms(records, k)
+    _check_edges(math.comb(records + k - 2, k - 1) * k * (k - 1) // 2)
     laws = [_matrix(law, k, name) for law, name in ((epsilon, "epsilon"), (delta, "delta"))]
-    counts = states.column()
+    # What is left of a dataset without the record that changes: with each of the values in its place it is a state.
+    rest = Histograms(records - 1, k).column()
+    numbers = [states.ranks(rest + (np.arange(k) == value)) for value in range(k)]
     ends: list[list[NDArray[Any]]] = [[], [], [], []]
     for one in range(k):
         for other in range(one + 1, k):
-            heads = np.flatnonzero(counts[:, one])
-            moved = counts[heads]
-            moved[:, one] -= 1
-            moved[:, other] += 1
-            parts = (heads, states.ranks(moved), *(np.full(heads.size, law[one, other]) for law in laws))
+            parts = (numbers[one], numbers[other], *(np.full(len(rest), law[one, other]) for law in laws))
             for column, part in zip(ends, parts, strict=True):
                 column.append(part)
     u, v, epsilons, deltas = (np.concatenate(column) for column in ends)
@@ -267,6 +270,7 @@ def _product(graphs: list[DatasetGraph], query: Any, titles: list[Any] | None) -
     if any(g._user_law is not None for g in graphs):
         raise ArgumentError("a factor has a law of its own: make the product without, then give its graph one by with_law")
     states = Grid([g._names for g in graphs], titles)
+    _check_edges(sum(g.n_arcs // 2 * (len(states) // g.n_vertices) for g in graphs if g.n_vertices))
     ends: list[list[NDArray[Any]]] = [[], [], [], []]
     for axis, g in enumerate(graphs):
         sources = np.repeat(np.arange(g.n_vertices), np.diff(g._indptr))
@@ -286,6 +290,12 @@ def _product(graphs: list[DatasetGraph], query: Any, titles: list[Any] | None) -
     return Family(made, _answers(made, query, states.columns() if callable(query) else [], states.shape))
 
 
+def _check_edges(n: int) -> None:
+    """Refuse what would not fit before any of it is made."""
+    if n > EDGES_MAX:
+        raise ArgumentError("the family has more than 2**28 edges between its states; make the classes or values coarser")
+
+
 def _line(n: int, epsilon: ArrayLike, delta: ArrayLike) -> DatasetGraph:
     """Counts 0 to n, each joined to the next."""
     Labels.numbered(n + 1)  # refuses too many before anything of that length is made
@@ -294,7 +304,15 @@ def _line(n: int, epsilon: ArrayLike, delta: ArrayLike) -> DatasetGraph:
 
 def _answers(g: DatasetGraph, query: Callable[..., Any] | Any, columns: list[Any], shape: tuple[int, ...]) -> NDArray[np.uint8]:
     """The right answers of a function of states, or of an array: of the shape of the grid, or flat."""
-    found = np.asarray(query(*columns) if callable(query) else query)
+    try:
+        found = np.asarray(query(*columns) if callable(query) else query)
+    except (TypeError, ValueError) as error:
+        if not callable(query):
+            raise ArgumentTypeError("query must be a function, or an array of answers") from None
+        raise ArgumentTypeError(
+            f"query is called once, with {len(columns)} arrays that it may not change, and must return an array of answers: it "
+            f"raised {type(error).__name__}"
+        ) from error
     if found.dtype.kind == "b":
         found = np.where(found, 1, 2)
     return query_colours(g, found.reshape(-1) if found.shape == shape else found)
@@ -323,7 +341,8 @@ def _matrix(law: Any, k: int, name: str) -> NDArray[np.float64]:
         raise ArgumentTypeError(f"{name} must be a number, or a matrix of numbers") from None
     if array.ndim == 0:
         return np.full((k, k), float(array))
-    if array.shape != (k, k) or not np.array_equal(array[~np.eye(k, dtype=np.bool_)], array.T[~np.eye(k, dtype=np.bool_)]):
+    off = ~np.eye(k, dtype=np.bool_)
+    if array.shape != (k, k) or not np.array_equal(array[off], array.T[off], equal_nan=True):  # NaN is refused with the edges
         raise ArgumentError(f"{name} must be one number, or a symmetric matrix with a row for each value")
     return array
 

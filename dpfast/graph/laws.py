@@ -7,10 +7,11 @@ its edges, the first edge first, so again a minimum of lines: composing U with o
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 
@@ -24,11 +25,13 @@ from dpfast.graph.propagate import closure
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["EPSILON_MOST", "InducedLaw", "exact_upper", "strongest_condition"]
+__all__ = ["EPSILON_MOST", "InducedLaw", "exact_upper", "rounded_up", "strongest_condition"]
 
 Line = tuple[float, float]  # slope, value at 0
 
 MOST_LINES: Final = 20_000  # work that finding the kinks over all paths may take
+MOST_PATH_LINES: Final = 500_000  # and of one path: every edge may add a kink
+BITS: Final = 512  # kept, at least, of the smaller of a probability and its complement along a path
 EPSILON_MOST: Final = 1e5
 
 
@@ -43,6 +46,15 @@ def exact_upper(x: Fraction, epsilon: float, delta: float, digits: int) -> tuple
     return min(Fraction(1), low * x + d, 1 - rest / low), min(Fraction(1), Fraction(top), last)
 
 
+def rounded_up(x: Fraction, bits: int = BITS) -> Fraction:
+    """A fraction of few bits, not below x in [0, 1], and close to it at both ends: fractions of a long path grow otherwise."""
+    rest = min(x, 1 - x)
+    if rest == 0:
+        return x
+    scale = 1 << max(0, bits + rest.denominator.bit_length() - rest.numerator.bit_length())
+    return Fraction(math.ceil(x * scale), scale) if x <= Fraction(1, 2) else 1 - Fraction(math.floor((1 - x) * scale), scale)
+
+
 class InducedLaw:
     """What one vertex allows another: p(v) <= law(p(u)) and p(v) >= law.lower(p(u)); concave, piecewise linear.
 
@@ -52,7 +64,7 @@ class InducedLaw:
         Of the path, from u to v; None for the strongest law over all paths.
     """
 
-    __slots__ = ("_arcs", "_ends", "_graph", "_lines", "edges")
+    __slots__ = ("_arcs", "_ends", "_figures", "_graph", "_lines", "edges")
 
     def __init__(
         self,
@@ -65,6 +77,7 @@ class InducedLaw:
         self._graph = graph
         self._ends = ends
         self._arcs = list(arcs)
+        self._figures: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
         self._lines: list[Line] | None = None
 
     def __call__(self, x: float) -> float:
@@ -101,9 +114,10 @@ class InducedLaw:
             raise ArgumentError("bounds are for the law of one path; the law over all paths has one for each p(u)")
         _probability(x)
         low = high = Fraction(x)
+        bits = BITS + 4 * digits
         for epsilon, delta in self.edges:
-            low = exact_upper(low, epsilon, delta, digits)[0]
-            high = exact_upper(high, epsilon, delta, digits)[1]
+            low = 1 - rounded_up(1 - exact_upper(low, epsilon, delta, digits)[0], bits)
+            high = rounded_up(exact_upper(high, epsilon, delta, digits)[1], bits)
         return low, high
 
     def _upper_key(self, key: int, *, mirror: bool = False) -> int:
@@ -115,10 +129,11 @@ class InducedLaw:
             return int(closure(self._graph, keys, mirror=mirror)[self._ends[1]])
         if self._graph is not None and self._graph._user_law is not None:
             return self._graph._along(key, self._arcs, mirror=mirror)
-        out = np.array([key], np.uint64)
-        for epsilon, delta in self.edges:
-            core.steps(out.copy(), np.array([core.weight(epsilon)]), np.array([delta]), out)
-        return int(out[0])
+        if self._figures is None:
+            epsilons, deltas = np.array(self.edges, np.float64).reshape(-1, 2).T.copy()
+            self._figures = np.empty(epsilons.size), deltas
+            core.weights(epsilons, self._figures[0])
+        return core.along(key, *self._figures)
 
     def _refuse_user_law(self, what: str) -> None:
         if self._graph is not None and self._graph._user_law is not None:
@@ -128,7 +143,8 @@ class InducedLaw:
     def breakpoints(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Places x, from 0 to 1, and values there: the law is straight in between. To a few units in the last place.
 
-        For all paths by comparing lines vertex by vertex: for small graphs, ArgumentError where it would take long.
+        The cost grows with the square of the kinks of a path, of which every edge may add one. For all paths by comparing lines
+        vertex by vertex: for small graphs. ArgumentError where it would take long.
         """
         self._refuse_user_law("breakpoints")
         lines = self._all_lines()
@@ -147,9 +163,12 @@ class InducedLaw:
                 assert self._ends is not None
                 self._lines = _strongest_lines(self._graph, *self._ends)
             else:
-                lines = [(1.0, 0.0)]
+                lines, work = [(1.0, 0.0)], 0
                 for epsilon, delta in self.edges:
                     lines = _envelope(_through(lines, epsilon, delta))
+                    work += len(lines)
+                    if work > MOST_PATH_LINES:
+                        raise ArgumentError("the path is too long for its breakpoints; evaluate the law where you need it")
                 self._lines = lines
         return self._lines
 
@@ -210,14 +229,16 @@ def strongest_condition(g: Any, u: Any, v: Any, *, path: Sequence[Any] | None = 
         raise ArgumentError("the path must lead from u to v")
     edges: list[tuple[float, float]] = []
     arcs: list[int] = []
+    targets = cast("Sequence[int]", model._indices)
     for one, other in pairwise(steps):
-        row = model._row(one)
-        found = np.flatnonzero(model._indices[row] == other) + row.start
-        if not found.size:
+        row = model._row(one)  # sorted by target
+        arc = bisect_left(targets, other, row.start, row.stop)
+        if arc == row.stop or targets[arc] != other:
             raise ArgumentError("the path takes a step that is no edge of the graph")
-        arcs.append(int(found[0]))
-        edges.append(model._law(arcs[-1]))
-        if found.size > 1:  # U of each is at least its argument: the least of several is not one law
+        arcs.append(arc)
+        edges.append(model._law(arc))
+        if arc + 1 < row.stop and targets[arc + 1] == other:
+            # U of each is at least its argument: the least of several is not one law
             raise ArgumentError("the path takes a step of parallel edges, none of which implies the others; give no path")
     return InducedLaw(edges, model, arcs=arcs)
 

@@ -189,7 +189,8 @@ class DatasetGraph:
         Parameters
         ----------
         path : str or path-like
-            The kind of file is told by its suffix: .parquet, .csv, .arrow or .feather.
+            The kind of file is told by its suffix: .parquet, .csv, .arrow or .feather. Vertices of a CSV file are text as it
+            stands there, "007" another one than "7", or integers where all of them are written as integers are.
 
         Returns
         -------
@@ -317,6 +318,9 @@ class DatasetGraph:
 
     def _along(self, key: int, arcs: Sequence[int], *, mirror: bool = False) -> int:
         """What a key allows at the end of a path of arcs."""
+        if self._user_law is None:
+            places = np.array(arcs, np.int64)
+            return core.along(key, self._weights[places], np.zeros(places.size) if self._deltas is None else self._deltas[places])
         for arc in arcs:
             key = int(self._carry(np.array([key], np.uint64), np.array([arc]), mirror=mirror)[0])
         return key

@@ -8,6 +8,7 @@ from __future__ import annotations
 import decimal
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import lru_cache
 
 __all__ = ["extension", "holds", "is_feasible", "lower", "lower_law", "paths", "upper", "upper_law"]
 
@@ -16,6 +17,7 @@ Edge = tuple[Hashable, Hashable, float, float]
 DIGITS = 80
 
 
+@lru_cache(maxsize=1024)
 def _power(epsilon: float) -> Fraction:
     context = decimal.Context(prec=DIGITS, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN)
     return Fraction(context.exp(decimal.Decimal(epsilon)))

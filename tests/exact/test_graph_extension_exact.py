@@ -7,8 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from graph_cases import VALUES, random_case, reference_edges
+from graph_cases import VALUES, Case, random_case, reference_edges
 from scipy.optimize import linprog
+from soak import record
 
 from dpfast import graph
 from dpfast.errors import InfeasibleError
@@ -139,14 +140,49 @@ def test_linear_programs() -> None:
     assert min(feasible, infeasible) >= 10
 
 
+def bounds_over_all_paths(case: Case, n: int, fixed: dict[int, Fraction]) -> tuple[list[Fraction], list[Fraction], int]:
+    """The twin's bounds of all vertices at once: every path is walked, its first part once for all that begin with it."""
+    neighbours: list[list[tuple[int, float, float]]] = [[] for _ in range(n)]
+    for u, v, epsilon, delta in reference_edges(case):
+        neighbours[u].append((v, epsilon, delta))
+        neighbours[v].append((u, epsilon, delta))
+    up, low, walked = [Fraction(1)] * n, [Fraction(0)] * n, 0
+
+    def walk(at: int, largest: Fraction, smallest: Fraction, seen: frozenset[int]) -> None:
+        nonlocal walked
+        walked += 1
+        up[at], low[at] = min(up[at], largest), max(low[at], smallest)
+        for other, epsilon, delta in neighbours[at]:
+            if other not in seen:
+                laws = twin.upper_law(largest, epsilon, delta), twin.lower_law(smallest, epsilon, delta)
+                walk(other, *laws, seen | {other})
+
+    for vertex, value in fixed.items():
+        walk(vertex, value, value, frozenset([vertex]))
+    return up, low, walked
+
+
 @pytest.mark.slow
 def test_all_paths_in_fractions_at_length() -> None:
-    check_paths(1000, 1000)
+    rounds = paths = 0
+    while rounds < 2000:
+        rng = np.random.default_rng(1000 + rounds)
+        n = int(rng.integers(2, 13))
+        g, case, _ = random_case(rng, n, int(rng.integers(0, 5 * n // 2 + 1)), moderate=bool(rng.integers(2)))
+        fixed = dict(zip(rng.permutation(n)[:2].tolist(), rng.choice([0.0, *VALUES[2:]], 2).tolist(), strict=True))
+        up, low = graph.upper(g, fixed), graph.lower(g, fixed)
+        ups, lows, walked = bounds_over_all_paths(case, n, {vertex: Fraction(value) for vertex, value in fixed.items()})
+        for vertex in range(n):
+            assert 0 <= ups[vertex] - exact(int(up._keys[vertex])) <= NEAR
+            assert 0 <= exact(int(low._keys[vertex])) - lows[vertex] <= NEAR
+        rounds, paths = rounds + 1, paths + walked
+    record("graph: all paths in fractions", graphs=rounds, vertices_at_most=12, paths=paths, within="1e-12", differing=0)
 
 
 @pytest.mark.slow
 def test_linear_programs_at_length() -> None:
-    check_programs(2000, 1000)
+    feasible, infeasible = check_programs(2000, 1000)
+    record("graph: linear programs", feasible=feasible, infeasible=infeasible, vertices_at_most=12, within="1e-8", differing=0)
 
 
 def check_minimax(rounds: int, first: int) -> None:
@@ -171,6 +207,7 @@ def test_minimax_is_attained() -> None:
 @pytest.mark.slow
 def test_random_graphs_break_no_edge_at_length() -> None:
     check_minimax(10_000, 5000)
+    record("graph: random graphs", graphs=10_000, broken_edges=0)
 
 
 @pytest.mark.parametrize(

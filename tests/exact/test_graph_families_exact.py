@@ -9,6 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import soak
 
 from dpfast import graph
 from dpfast._rounding import exp_bounds
@@ -174,10 +175,12 @@ def test_families_are_the_graphs_of_all_datasets_at_length() -> None:
         for threshold in range(1, n + 1):
             datasets, full = all_datasets([2] * n, lambda *_: (0.4, 0.003))
             check_same(families.counting(n, threshold, 0.4, 0.003), datasets, full, sum)
+    by_class = 0
     for seed in range(300):
         rng = np.random.default_rng(seed)
         sizes = rng.integers(0, 4, 3).tolist()
         if sum(sizes):
+            by_class += 1
             weights = rng.integers(1, 4, 3).tolist()
             least = sum(s * w for s, w in zip(sizes, weights, strict=True)) / 2
             check_personalised(
@@ -185,3 +188,4 @@ def test_families_are_the_graphs_of_all_datasets_at_length() -> None:
                 lambda *counts, w=weights, t=least: sum(a * b for a, b in zip(w, counts, strict=True)) > t,
             )  # fmt: skip
         check_hamming(int(rng.integers(1, 6)), 3, seed)
+    soak.record("graph: families and all their datasets", counting=45, personalised=by_class, hamming=300, differing=0)

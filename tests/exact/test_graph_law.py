@@ -11,7 +11,7 @@ from graph_cases import DELTAS, EPSILONS, VALUES
 
 from dpfast._core import graph as core
 from dpfast._rounding import exp_bounds
-from dpfast.graph._values import KEY_ONE, exact, keys_of
+from dpfast.graph._values import KEY_ONE, exact, keys_of, scalar_key
 from dpfast.reference.graph import upper_law
 
 
@@ -79,3 +79,12 @@ def test_the_kink_keeps_its_units_at_large_epsilon() -> None:
         after = int(steps(np.array([key], np.uint64), epsilon, 0.0)[0])
         rest, real = 1 - exact(after), 1 - upper_law(exact(key), epsilon, 0.0)
         assert real <= rest <= real * (1 + Fraction(8, 2**52))
+
+
+@pytest.mark.parametrize("epsilon", [30.0, 708.0, 709.5, 744.0, 1e4])
+def test_what_delta_all_but_allows_is_not_certain(epsilon: float) -> None:
+    # 1 - d is rounded to 1/2; in the reals 2^-54 e^-epsilon is left of the other answer
+    delta, half = 0.5 - 2.0**-54, scalar_key(0.5)
+    after = int(steps(np.array([half], np.uint64), epsilon, delta)[0])
+    assert after < int(KEY_ONE)
+    assert exact(after) <= upper_law(Fraction(1, 2), epsilon, delta)

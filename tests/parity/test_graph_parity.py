@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from graph_cases import VALUES, random_case, random_edges
+from soak import record
 
 from dpfast import graph
 from dpfast.graph._values import KEY_ONE, keys_of
@@ -119,3 +120,4 @@ def test_ten_million_edges_break_none() -> None:
         heap = closure(g, keys.copy(), queue="heap")
         assert (heap == closure(g, keys.copy(), queue="buckets")).all()
         graph.verify(g, graph.Probabilities(heap))
+        record(f"graph: {kind}, 10^7 edges", vertices=n, arcs=g.n_arcs, broken_edges=0, differing=0)

@@ -192,6 +192,27 @@ def test_laws_of_paths() -> None:
         strongest.bounds(0.5)
 
 
+def test_long_paths_take_linear_time() -> None:
+    # Quadratic work, of 10^10 steps, would not end; each part below takes some seconds at most.
+    n = 200_000
+    epsilons = np.random.default_rng(1).uniform(0, 1.5e-5, n)
+    g = graph.DatasetGraph(np.arange(n), np.arange(1, n + 1), epsilons, n_vertices=n + 1)
+    law = graph.strongest_condition(g, 0, n, path=range(n + 1))
+    found = graph.extend(g, np.ones(n + 1, np.int64), {0: 0.1})
+    assert law(0.1) == found.probability[n]
+    assert law(0.1) == pytest.approx(0.1 * math.exp(epsilons.sum()), rel=1e-9)  # all below the kinks
+    assert law.lower(law(0.1)) == pytest.approx(0.1, rel=1e-9)
+    with pytest.raises(ArgumentError, match="too long for its breakpoints"):
+        _ = law.breakpoints
+    why = found.why(n // 20)
+    assert (why.seed, len(why.path)) == (0, n // 20 + 1)
+    assert why.law(0.1) == found.probability[n // 20]
+    part = graph.strongest_condition(g, 0, 1000, path=range(1001))
+    low, high = part.bounds(0.1)
+    assert low <= high <= low + Fraction(1, 10**30)
+    assert low - Fraction(1, 10**12) <= Fraction(part(0.1)) <= high
+
+
 @pytest.mark.parametrize("p", [0.0, 5e-324, 2.0**-64, 2.0**-63, 0.1, 0.5, 0.75, 1.0 - 2**-53, 1.0])
 def test_words_decide_exactly(p: float) -> None:
     key = keys_of(np.array([p]))
@@ -279,3 +300,29 @@ def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest
     assert main([*command, "no.csv"]) == 1
     assert not Path("no.csv").exists()
     assert "no private mechanism" in capsys.readouterr().err
+
+
+def test_files_of_several_kinds_are_joined_by_what_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    numbered, named = pa.table({"u": [1, 2], "v": [2, 3]}), pa.table({"u": ["1", "2"], "v": ["2", "03"]})
+    for table, name in ((numbered, "numbered.parquet"), (named, "named.parquet")):
+        pq.write_table(table.append_column("epsilon", [[0.5, 0.5]]), name)
+    Path("numbered.csv").write_text("vertex,answer\n3,1\n1,2\n2,1\n")
+    Path("named.csv").write_text("vertex,answer\n03,1\n1,2\n2,1\n")
+    pq.write_table(pa.table({"vertex": ["3", "1", "2"], "answer": [1, 2, 1]}), "text.parquet")
+    pq.write_table(pa.table({"vertex": [1, 2, 3], "answer": [2, 1, 1]}), "numbers.parquet")
+    Path("fixed.csv").write_text("vertex,probability\n1,0.4\n2,0.5\n")  # of both graphs
+    command = ["extend", "--fixed", "fixed.csv", "--overwrite", "--out", "p.parquet"]
+    for edges, queries in (("numbered", ["numbered.csv", "text.parquet", "numbers.parquet"]), ("named", ["named.csv"])):
+        for query in queries:
+            assert main([*command, f"{edges}.parquet", "--query", query]) == 0
+            written = pq.read_table("p.parquet")
+            answers = dict(zip(written["vertex"].to_pylist(), written["answer"].to_pylist(), strict=True))
+            assert answers == ({1: 2, 2: 1, 3: 1} if edges == "numbered" else {"1": 2, "2": 1, "03": 1})
+    capsys.readouterr()
+    assert main([*command, "numbered.parquet", "--query", "named.csv"]) == 1
+    assert "vertices of the graph are integers" in capsys.readouterr().err
+    assert main([*command, "named.parquet", "--query", "numbers.parquet"]) == 1
+    assert "none of the graph" in capsys.readouterr().err

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -140,3 +142,51 @@ def test_sizes_and_laws_that_do_not_fit_are_refused_at_once() -> None:
         families.counting(1 << 40, 2, 1.0)
     with pytest.raises(ArgumentError):
         families.personalised([2, 3], np.ones((2, 7)), 2)
+
+
+def test_a_query_cannot_change_the_states() -> None:
+    def careless(a: Any, b: Any) -> Any:
+        a += 1
+        return a > b
+
+    with pytest.raises(ArgumentTypeError, match="may not change"):
+        families.hamming(2, 2, careless, 1.0)
+    family = families.personalised([2, 1], [0.5, 1.0], careless)  # of a grid it is given copies
+    assert family.labels[0] == (0, 0)
+
+
+def test_queries_that_are_no_functions_of_arrays_are_told_so() -> None:
+    for query in (lambda a: a > 1, lambda a, b: 1 if a > b else 2):
+        with pytest.raises(ArgumentTypeError, match="called once, with 2 arrays"):
+            families.personalised([3, 2], [0.2, 0.5], query)
+
+
+def test_many_values_and_few_records() -> None:
+    family = families.hamming(1, 200, lambda *counts: counts[0] > 0, 1.0)
+    assert (len(family), family.graph.n_arcs) == (200, 200 * 199)
+    family = families.hamming(2, 40, lambda *counts: counts[0] > 0, 1.0)
+    assert len(family) == 820
+    assert family.graph.n_arcs == 40 * 40 * 39  # with one record left out: 40 datasets of one, a clique of 40 states each
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: families.hamming(10**9, 10**9, lambda *counts: counts[0] > 0, 1.0),
+        lambda: families.hamming(10**9, 2, lambda *counts: counts[0] > 0, 1.0),
+        lambda: families.hamming(1, 50_000, lambda *counts: counts[0] > 0, 1.0),
+        lambda: families.personalised([999_000, 1000], [0.1, 0.5], 150),
+        lambda: families.product([families.counting(40_000, 1, 1.0)] * 2, lambda a, b: a > b),
+    ],
+)
+def test_families_that_do_not_fit_are_refused_at_once(make: Callable[[], object]) -> None:
+    with pytest.raises(ArgumentError, match=r"2\*\*(28|31)"):
+        make()
+
+
+def test_a_part_that_is_no_state_is_told_of_the_family() -> None:
+    family = families.personalised([2, 1], [0.5, 1.0], 1)
+    found = graph.extend(family, family.query, graph.optimal_boundary(family, family.query))
+    for counts in ((3, 0), (-1, 0), (True, 0), (1.0, 0), ("1", 0)):
+        with pytest.raises(ArgumentError, match="no state of the family"):
+            found.for_dataset(counts)

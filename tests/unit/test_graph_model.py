@@ -215,6 +215,24 @@ def test_a_file_that_points_outside_itself(tmp_path: Path) -> None:
         Graph.from_file(tmp_path / "e.arrow")
 
 
+def test_labels_of_csv_files_are_what_is_written(tmp_path: Path) -> None:
+    for text, labels in (
+        ("007,7\n7,8\n", ["007", "7", "8"]),
+        ("7,8\n-1,0\n", [-1, 0, 7, 8]),
+        ("-0,1\n+1,2\n", ["+1", "-0", "1", "2"]),
+        ("1.0,1\n", ["1", "1.0"]),
+        ("9999999999999999999,1\n", ["1", "9999999999999999999"]),
+        ('"",NA\n', ["", "NA"]),
+        ("2,x\n10,2\n", ["10", "2", "x"]),  # one name makes all of them names
+    ):
+        ends = [row + ",0.5" for row in text.splitlines()]
+        (tmp_path / "e.csv").write_text("\n".join(["u,v,epsilon", *ends, ""]))
+        assert list(Graph.from_file(tmp_path / "e.csv").labels) == labels
+    (tmp_path / "e.csv").write_text("u,v,epsilon\n,1,0.5\n")
+    with pytest.raises(ArgumentError, match="no nulls"):
+        Graph.from_file(tmp_path / "e.csv")
+
+
 def test_memory_held_is_what_is_promised() -> None:
     rng = np.random.default_rng(1)
     g = Graph(*rng.integers(0, 10_000, (2, 100_000)), rng.uniform(0.1, 1, 100_000), n_vertices=10_000)

@@ -227,8 +227,8 @@ def extend(g: Any, query: Any, fixed: Any, *, queue: Queue = "auto") -> Extensio
     `verify` before it is returned. Graph, epsilons, query and fixed values are public.
     **Rounding.** Each edge rounds Pr[right answer] down: by at most 5 units in its last place, 16 where epsilon is below 1e-10,
     more next to the least doubles (where epsilon is above 709, e^-epsilon is one, of few bits: what such an edge makes of a value
-    below 1e-300 is private, and good to some per cent only). A fixed value within 8 units for each edge of the binding path, or not proved to be above the
-    real law of that path, is moved down to what is feasible and listed in `adjusted`.
+    below 1e-300 is private, and good to some per cent only). A fixed value within 8 units for each edge of the binding path, or
+    not proved to be above the real law of that path, is moved down to what is feasible and listed in `adjusted`.
     **Cost.** Near-linear in arcs.
 
     References

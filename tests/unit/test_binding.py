@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpfast import ArgumentError
+from dpfast import ArgumentError, CorruptDataError
 from dpfast._core import rows as core
 
 
@@ -79,3 +79,16 @@ def test_pending_cells_have_room_and_a_column() -> None:
     assert pending.cells() == [(8, 0, 0)]
     pending.clear()
     assert len(pending) == 0
+
+
+@pytest.mark.parametrize("width", ["u1", "u2", "u4", "u8"])
+@pytest.mark.parametrize("place", [0, 300, 599])
+def test_an_index_without_an_entry_is_refused_wherever_it_stands(width: str, place: int) -> None:
+    table, indices = np.arange(40, dtype=np.uint8)[::-1].copy(), (np.arange(600) % 40).astype(width)
+    out = np.empty(600, np.uint8)
+    core.remap(indices, None, 0, table, 9, out)
+    assert (out == 39 - np.arange(600) % 40).all()
+    indices[place] = 40
+    with pytest.raises(CorruptDataError):
+        core.remap(indices, None, 0, table, 9, out)
+    assert out[place] == 9

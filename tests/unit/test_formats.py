@@ -390,4 +390,4 @@ def test_memory_does_not_grow_with_a_file_of_text(tmp_path: Path) -> None:
                 file.write(lines * min(count, 100_000))
     done = subprocess.run([sys.executable, "-c", PEAK + JOB, "csv.gz"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.stderr == ""
-    assert int(done.stdout) < 230  # reading it whole takes 400 and more
+    assert int(done.stdout) < 290  # reading it whole takes 400 and more

@@ -41,7 +41,9 @@ _BY_REASON = {
         Grid.values Levels.value Levels.values""",
     "the user's own function, or for one cell within it": """
         Statistic.__call__ kernels.respond kernels.MatrixTable kernels.ResponseTable""",
-    "needs a cluster: tests/process/test_spark.py looks for a canary there": "etl.spark.sanitise etl.spark.sanitise_files",
+    "needs a cluster: tests/process/spark says what reaches its plans, logs and tasks": (
+        "etl.spark.sanitise etl.spark.sanitise_files etl.spark.quantile"
+    ),
     "takes public columns only": "ComputedStrata.strata",
     "verbs that read a policy, a graph, a ledger or a release": """
         dpfast+audit dpfast+estimate dpfast+extend dpfast+info dpfast+keygen dpfast+ledger+check dpfast+ledger+create

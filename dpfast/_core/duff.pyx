@@ -347,7 +347,11 @@ def group_order(uint32_t[::1] keys not None, const uint64_t[::1] edges not None,
             fits = edges[bucket] <= edges[bucket + 1] <= <size_t>keys.shape[0] and n <= <size_t>spare.shape[0] and n >> 32 == 0
             if not fits:
                 break
-            dpf_group_order(&keys[0] + first, n, bits, shift, &spare[0], ends, &sizes[bucket << shift])
+            if n == 0:
+                for code in range(codes):
+                    starts[(bucket << shift) + code], sizes[(bucket << shift) + code] = first, 0
+                continue
+            dpf_group_order(&keys[first], n, bits, shift, &spare[0], ends, &sizes[bucket << shift])
             for code in range(codes):
                 starts[(bucket << shift) + code] = first + (ends[code - 1] if code else 0)
     need(fits, "a bucket outside the keys, or without room")

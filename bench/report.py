@@ -1,4 +1,4 @@
-"""Measure every ratio, keep it under results/, and write the speed table of README.md from what is kept there.
+"""Measure every ratio, keep it under results/, and write docs/speed.md and the short table of README.md from what is kept there.
 
 python bench/report.py              measure, then write
 python bench/report.py --keep       write from the results that are there
@@ -13,14 +13,21 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-README = HERE.parent / "README.md"
+README, PAGE = HERE.parent / "README.md", HERE.parent / "docs" / "speed.md"
+# What the short table has: the first work of each of these.
+HEADLINES = ("response", "files", "ids", "spark", "median", "groups", "race_flat", "joint", "graph")
 BEGIN, END = "<!-- speed: written by bench/report.py -->\n", "<!-- end of speed -->"
 
 
-def kept() -> list[dict[str, Any]]:
-    """The results of the table; figures of long tests and of single benches are kept beside them."""
-    found = [json.loads(path.read_text()) for path in sorted((HERE / "results").glob("*.json"))]
-    return [result for result in found if all("ratios" in row for row in result.get("rows", [{}]))]
+def kept() -> dict[str, dict[str, Any]]:
+    """Results by name; figures of long tests and of single benches are kept beside them."""
+    found = {path.stem: json.loads(path.read_text()) for path in sorted((HERE / "results").glob("*.json"))}
+    return {name: result for name, result in found.items() if all("ratios" in row for row in result.get("rows", [{}]))}
+
+
+def headlines(results: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    """The first work of each engine's main results."""
+    return [results[name] | {"rows": results[name]["rows"][:1]} for name in HEADLINES if name in results]
 
 
 def table(results: list[dict[str, Any]]) -> str:
@@ -46,9 +53,11 @@ def main() -> int:
         command = [sys.executable, "-m", "pytest", "-q", "-s", "-k", "ratios", *map(str, sorted(HERE.glob("bench_*.py")))]
         # A bench that misses its aim has measured all the same, and what was measured is told.
         status = subprocess.run(command, cwd=HERE.parent).returncode
-    text = README.read_text()
-    start, stop = text.index(BEGIN) + len(BEGIN), text.index(END)
-    README.write_text(text[:start] + table(kept()) + text[stop:])
+    results = kept()
+    for path, rows in ((README, headlines(results)), (PAGE, list(results.values()))):
+        text = path.read_text()
+        start, stop = text.index(BEGIN) + len(BEGIN), text.index(END)
+        path.write_text(text[:start] + table(rows) + text[stop:])
     return status
 
 

@@ -1,4 +1,4 @@
-"""The speed table of README is what `bench/results/` holds, and says of every figure what it was measured on."""
+"""The speed tables are what `bench/results/` holds, and say of every figure what it was measured on."""
 
 from __future__ import annotations
 
@@ -21,10 +21,13 @@ def result(work: str, date: str) -> dict[str, Any]:
     return {"machine": machine, "rows": [{"work": work, "ratios": [{"against": "it", "says": "once its time"}]}]}
 
 
-def test_the_table_of_readme_is_that_of_the_results(report: dict[str, Any]) -> None:
+def test_the_tables_are_those_of_the_results(report: dict[str, Any]) -> None:
     results = report["kept"]()
-    assert report["table"](results) in report["README"].read_text(encoding="utf-8")
-    assert report["table"](results[1:]) not in report["README"].read_text(encoding="utf-8")
+    page, readme = (report[name].read_text(encoding="utf-8") for name in ("PAGE", "README"))
+    assert report["table"](list(results.values())) in page
+    assert report["table"](list(results.values())[1:]) not in page
+    assert set(report["HEADLINES"]) <= set(results)
+    assert report["table"](report["headlines"](results)) in readme
 
 
 def test_figures_of_two_days_are_told_apart(report: dict[str, Any]) -> None:

@@ -2,8 +2,8 @@
 
     pytest bench/bench_start.py -s
 
-The import, and that of what sanitises a column (most names of the package are imported when they are asked for), is compared with
-that of numpy alone, each in a process of its own.
+The import is compared with that of numpy alone, each in a process of its own: as it is, which is what is promised, and with a
+mechanism, as most names of the package are imported when they are asked for.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from timing import interleaved, save
 
 from dpfast import RandomisedResponse
 
-IMPORT_REACH = 40e-3  # seconds above `import numpy`
+IMPORT_REACH = 40.0  # milliseconds above `import numpy`
 CALL_REACH = 20e-6  # seconds of 64 codes
 CALLS = 2000
 
@@ -27,9 +27,13 @@ def started(code: str) -> None:
 
 
 def test_start_ratios() -> None:
-    codes_of = {"numpy": "import numpy", "dpfast": "import numpy, dpfast; dpfast.RandomisedResponse"}
-    imports = interleaved({name: lambda code=code: started(code) for name, code in codes_of.items()}, rounds=15)
-    above = imports["dpfast"] - imports["numpy"]
+    statements = {
+        "numpy": "import numpy",
+        "dpfast": "import numpy, dpfast",
+        "mechanism": "import numpy, dpfast; dpfast.RandomisedResponse",
+    }
+    imports = interleaved({name: lambda code=code: started(code) for name, code in statements.items()}, rounds=15)
+    above, first = ((imports[name] - imports["numpy"]) * 1e3 for name in ("dpfast", "mechanism"))
     codes = np.arange(64, dtype=np.uint8) % 10
     mechanism = RandomisedResponse(range(10), epsilon=1.0)
     answers = mechanism.sanitise(codes)
@@ -41,14 +45,12 @@ def test_start_ratios() -> None:
             mechanism.sanitise(codes)
 
     call = interleaved({"calls": calls}, rounds=7)["calls"] / CALLS
-    print(f"\nimport: {above * 1e3:.0f} ms above numpy's {imports['numpy'] * 1e3:.0f}; 64 codes: {call * 1e6:.1f} microseconds")
+    print(f"\nimport: {above:.0f} ms above numpy's, with a mechanism {first:.0f}; 64 codes: {call * 1e6:.1f} microseconds")
     save(
         "start",
         [
-            {
-                "work": "`import dpfast` and a mechanism",
-                "ratios": [{"against": "`import numpy`", "says": f"{above * 1e3:.0f} ms more"}],
-            },
+            {"work": "`import dpfast`", "ratios": [{"against": "`import numpy`", "says": f"{above:.0f} ms more"}]},
+            {"work": "the same and a mechanism", "ratios": [{"against": "`import numpy`", "says": f"{first:.0f} ms more"}]},
             {
                 "work": "`sanitise` of 64 codes, fresh stream",
                 "ratios": [{"against": "itself", "says": f"{call * 1e6:.0f} µs a call"}],

@@ -135,8 +135,8 @@ MUTANTS = [
     Mutant(
         "permanent noise without the true code",
         "csrc/rows/words.c",
-        "store_le(block + 4, code, 4);",
-        "store_le(block + 4, 0 * code, 4);",
+        "| (uint64_t)code << 32);",
+        "| (uint64_t)(0 * code) << 32);",
         "tests/exact/test_permanent_noise.py",
     ),
     Mutant(
@@ -212,8 +212,8 @@ MUTANTS = [
     Mutant(
         "all histograms of a column share their bits",
         "dpfast/words.py",
-        'nonce = self._plane + segment.to_bytes(4, "big")',
-        'nonce = segment.to_bytes(12, "big")',
+        'return self._plane + segment.to_bytes(4, "big")',
+        'return segment.to_bytes(12, "big")',
         "tests/unit/test_sanitise_counts.py",
     ),
     Mutant(

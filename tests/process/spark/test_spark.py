@@ -15,8 +15,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from spark_cases import (
+    CANARY,
     KEY,
     VARIABLE,
+    WARNINGS,
     delays,
     expected,
     jobs_of,
@@ -39,13 +41,7 @@ from dpfast import (
 from dpfast.etl import spark as on_spark
 from dpfast.etl._spark_session import ENCRYPTION, noise_of
 
-# pyspark says that it does not know the newest pandas well, and leaves sockets to the collector
-pytestmark = [
-    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
-CANARY = "canary-in-the-shuffle"
+pytestmark = WARNINGS
 
 
 def test_rows_are_those_of_one_machine(spark: Any, key_file: Path) -> None:

@@ -13,8 +13,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from spark_cases import (
+    CANARY,
     KEY,
     VARIABLE,
+    WARNINGS,
     files,
     policy,
     table,
@@ -36,13 +38,7 @@ from dpfast.etl import _spark_files
 from dpfast.etl import spark as on_spark
 from dpfast.etl.sources import open_source
 
-# pyspark says that it does not know the newest pandas well, and leaves sockets to the collector
-pytestmark = [
-    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
-CANARY = "canary-in-the-shuffle"
+pytestmark = WARNINGS
 
 
 @pytest.mark.parametrize("ids", [None, "member id"])

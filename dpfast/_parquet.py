@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Collection, Iterator
 from types import TracebackType
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Never, Self
 
 from dpfast._schema import check_names
 from dpfast._sources.places import Place, check_identity, decoding
@@ -123,6 +124,7 @@ class ParquetSource:
         # The reader takes a dot in a name for a step into a struct as well, so it may give more, or encode another column.
         rows = stop = 0
         with decoding(self.place, CORRUPT):
+            self._check_chunks(names)
             chunks = self._chunks(names)
             dictionaries = _as_dictionaries(chunks, dictionaries, repetitive)
             reader = pq.ParquetFile(
@@ -147,6 +149,21 @@ class ParquetSource:
         if rows != self.rows:
             raise CorruptDataError(CORRUPT)
 
+    def _check_chunks(self, names: Collection[str]) -> None:
+        """Raise, as the reader does, if the footer contradicts itself about a chunk of the named columns.
+
+        Arrow checks an entry of a chunk when it is looked at. Its reader makes an error of what is wrong; the entry that
+        `RowGroupMetaData.column` gives ends the process (Arrow 26). So the reader looks first: with `pre_buffer` at all chunks
+        before it asks for the first byte.
+        """
+        import pyarrow.parquet as pq
+
+        reader = pq.ParquetFile(_NoBytes(), metadata=self._footer, pre_buffer=True)
+        try:
+            next(reader.iter_batches(1, columns=list(names), use_threads=False), None)
+        except _ByteWantedError:
+            pass
+
     def _chunks(self, names: Collection[str]) -> dict[str, list[_Chunk]]:
         """Return what the footer tells of each leaf of the named columns, row group by row group."""
         footer, wanted = self._footer, set(names)
@@ -168,6 +185,20 @@ class ParquetSource:
     def check_unchanged(self) -> None:
         """Raise `FileError` if the file under the path is no longer the one that was opened, or was written to."""
         check_identity(self.place, self._identity)
+
+
+class _ByteWantedError(Exception):
+    """A reader is through with the footer."""
+
+
+class _NoBytes(io.BytesIO):
+    """A file long enough for any footer, none of whose bytes can be read."""
+
+    def tell(self) -> int:
+        return 1 << 62
+
+    def read(self, size: int | None = -1, /) -> Never:
+        raise _ByteWantedError
 
 
 def _within(batch: pa.RecordBatch, start: int, only: range) -> pa.RecordBatch:

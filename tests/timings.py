@@ -43,7 +43,11 @@ class Steps:
     def of(self, function: Callable[..., Any], *arguments: Any) -> np.ndarray:
         """The steps of function(*arguments)."""
         self._library.stepping_watch(*self._ends, self._places.ctypes.data, self._places.size)
-        self._library.stepping_call(self._call, function, arguments)
+        gc.disable()  # it ends objects of the library whenever it likes
+        try:
+            self._library.stepping_call(self._call, function, arguments)
+        finally:
+            gc.enable()
         seen = self._library.stepping_seen()
         assert 0 < seen <= self._places.size
         return self._places[:seen].copy()

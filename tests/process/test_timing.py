@@ -10,6 +10,7 @@ import os
 import platform
 import subprocess
 import sys
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
@@ -58,27 +59,36 @@ def high_words(law: core.Law, rows: int) -> np.ndarray:
 
 
 def first_stage(steps: Steps, law: core.Law, columns: list[np.ndarray]) -> list[np.ndarray]:
-    words, pending, found = high_words(law, columns[0].size), core.Pending(columns[0].size), []
-    for column in columns:
+    words, pending = high_words(law, columns[0].size), core.Pending(columns[0].size)
+
+    def taken(column: np.ndarray) -> np.ndarray:
         pending.clear()
-        found.append(steps.of(law.first, memoryview(column), memoryview(words), memoryview(np.empty_like(column)), pending, 0))
-    return found
+        return steps.of(law.first, memoryview(column), memoryview(words), memoryview(np.empty_like(column)), pending, 0)
+
+    return each(taken, columns)
 
 
 def second_stage(steps: Steps, law: core.Law, columns: list[np.ndarray]) -> list[np.ndarray]:
-    words, found = high_words(law, columns[0].size), []
+    words = high_words(law, columns[0].size)
     low = np.random.default_rng(2).integers(0, 256, 16 * words.size, np.uint8)
-    for column in columns:
+
+    def taken(column: np.ndarray) -> np.ndarray:
         pending = core.Pending(words.size)
         for row, (code, word) in enumerate(zip(column.tolist(), words.tolist(), strict=True)):
             pending.add(row, code, word)
-        found.append(steps.of(law.settle, pending, low, memoryview(np.empty_like(column))))
-    return found
+        return steps.of(law.settle, pending, low, memoryview(np.empty_like(column)))
+
+    return each(taken, columns)
 
 
 def whole_words(steps: Steps, law: core.Law, columns: list[np.ndarray]) -> list[np.ndarray]:
     words = np.random.default_rng(3).integers(0, 1 << 64, columns[0].size, np.uint64)
-    return [steps.of(law.whole, memoryview(column), words, memoryview(np.empty_like(column))) for column in columns]
+    return each(lambda column: steps.of(law.whole, memoryview(column), words, memoryview(np.empty_like(column))), columns)
+
+
+def each(taken: Callable[[np.ndarray], np.ndarray], columns: list[np.ndarray]) -> list[np.ndarray]:
+    """The steps of each column. The first is met twice: a library looks its functions up when it first calls them."""
+    return [taken(column) for column in [columns[0], *columns]][1:]
 
 
 def differing(found: list[np.ndarray]) -> list[int]:
@@ -93,20 +103,20 @@ def test_randomised_response_takes_the_same_steps_for_every_category(name: str, 
     try:
         for law in (response(10), response(10, uniform=True)):
             assert differing(first_stage(steps, law, columns(10))) == []
-            assert differing(second_stage(steps, law, columns(10, 70))) == []
+            assert differing(second_stage(steps, law, columns(10, 40))) == []
         assert differing(first_stage(steps, response(1000), columns(1000))) == []
-        assert differing(whole_words(steps, response(5000), columns(5000, 70))) == []
+        assert differing(whole_words(steps, response(5000), columns(5000, 40))) == []
     finally:
         core.set_isa(before)
 
 
 @pytest.mark.parametrize("name", STEPPED[-1:])
 def test_steps_that_depend_on_values_are_seen(name: str, steps: Steps) -> None:
-    assert differing(first_stage(steps, matrix(10), columns(10))) == [1, 2]
-    known = np.zeros(150, np.uint8)
-    one_outside = known.copy()
-    one_outside[70] = 10
-    assert differing(first_stage(steps, response(10, unknown=True), [known, one_outside, known])) == [1]
+    # a matrix leaves more or fewer cells to the low bits; so does a value outside the domain
+    _, first, last = columns(10)
+    assert differing(first_stage(steps, matrix(10), [last, first, last])) == [1]
+    outside = np.where(np.arange(last.size) == 70, 10, last).astype(last.dtype)
+    assert differing(first_stage(steps, response(10, unknown=True), [last, outside, last])) == [1]
 
 
 @pytest.mark.slow

@@ -41,7 +41,8 @@ class Steps:
         self._call = ctypes.cast(ctypes.pythonapi.PyObject_Call, ctypes.c_void_p)
 
     def of(self, function: Callable[..., Any], *arguments: Any) -> np.ndarray:
-        """The steps of function(*arguments)."""
+        """The steps of function(*arguments), which is first called as it is: functions are looked up at their first use."""
+        function(*arguments)
         self._library.stepping_watch(*self._ends, self._places.ctypes.data, self._places.size)
         gc.disable()  # it ends objects of the library whenever it likes
         try:

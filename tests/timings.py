@@ -58,8 +58,8 @@ def kernel_times(law: core.Law, fixed: int, timings: int) -> tuple[np.ndarray, n
     """Nanoseconds of the kernel of `law` for columns of ROWS rows, and which of them hold the category `fixed` alone.
 
     A coin says for each column whether its categories are random instead. Columns lie in as many places as are measured in a
-    round, each place of either kind in turn, and all those of a round meet the same words. Times are taken from the median of
-    their round, so that slow spells of the machine tell little.
+    round, whatever their kind, and all those of a round meet the same words. The median of its round is taken from each time, so
+    that slow spells of the machine matter little.
     """
     rng = np.random.default_rng()
     dtype = np.uint8 if law.k <= 256 else np.uint16

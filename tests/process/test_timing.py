@@ -1,7 +1,8 @@
 """What the time of a kernel says of the categories it answers. Nothing is promised (SECURITY.md); this is what is found.
 
 Randomised response executes the same instructions, one by one, whatever the categories, and its time does not tell a column of
-one category from columns of random ones. Matrices look up the row of each category, and tell.
+one category from columns of random ones (steps do not show which memory is read, time does). Matrices look up the row of each
+category, and tell.
 """
 
 from __future__ import annotations
@@ -52,6 +53,7 @@ def high_words(law: core.Law, rows: int) -> np.ndarray:
     pending = core.Pending(every.size)
     law.first(np.zeros(every.size, np.uint16), every, np.empty(every.size, np.uint16), pending, 0)
     is_open = [word for _, _, word in pending.cells()[:5]]
+    assert is_open
     words = np.random.default_rng(1).integers(0, 1 << 16, rows, np.uint16)
     words[10 : 10 + len(is_open)] = is_open
     return words

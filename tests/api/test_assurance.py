@@ -49,6 +49,13 @@ def test_every_test_and_proof_that_the_security_page_names_exists() -> None:
     assert [name for name in named if not any((folder / name).exists() for folder in (ROOT, ROOT / "tests"))] == []
 
 
+def test_nothing_is_claimed_about_time() -> None:
+    text = " ".join((ROOT / "SECURITY.md").read_text(encoding="utf-8").split())
+    promised, not_promised = text.split("## What is not ")
+    assert "nothing here claims constant time" in not_promised
+    assert not re.search(r"constant time|timing", promised, re.IGNORECASE)
+
+
 def test_what_never_ran_has_no_figure(assurance: ModuleType) -> None:
     lines = [line for line in assurance.page({}).splitlines() if line.startswith("| ") and "every run of" not in line]
     assert len(lines) > 20

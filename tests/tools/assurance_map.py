@@ -282,8 +282,20 @@ FIGURES = (
     Figure(
         "G17",
         "Time",
-        "None: nothing is promised about how long a call takes. What the kernels do is merely not to branch on a category.",
-        (Held("time of a kernel by category, t below 4.5 in a million timings"),),
+        "None: nothing is promised about how long a call takes. Found is that randomised response does the same for every "
+        "category and takes the same time, and that matrices do not.",
+        (
+            often("the text claims nothing about time", "api/test_assurance"),
+            often(
+                "randomised response executes the same instructions, one by one, whatever the categories", "process/test_timing"
+            ),
+            long(
+                "its time for one category and for random ones: t within 4.5 in a million timings each",
+                "process/test_timing::test_a_million_timings_of_randomised_response_tell_no_category",
+            ),
+            long("the same t sees an early exit in a kernel", "process/test_timing::test_timings_see_an_early_exit"),
+            long("the same t tells categories of a matrix", "process/test_timing::test_timings_of_matrices_tell_categories"),
+        ),
     ),
     Figure(
         "G18",

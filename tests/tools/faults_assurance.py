@@ -1,4 +1,4 @@
-"""Faults that fuzzed bytes, broken columns, pairs of inputs and canaries must see; see `mutants.py`."""
+"""Faults that fuzzed bytes, broken columns, pairs of inputs, canaries and clocks must see; see `mutants.py`."""
 
 from __future__ import annotations
 
@@ -65,5 +65,12 @@ MUTANTS = [
         "np.floating, np.bool_)) for value in values):\n        raise ArgumentTypeError(wanted)",
         'np.floating, np.bool_)) for value in values):\n        raise ArgumentTypeError(f"{wanted}, not {values}")',
         "tests/leaks/test_canaries.py::test_no_canary_is_shown[duff.median]",
+    ),
+    Mutant(
+        "a search ends at the first category",
+        "csrc/rows/response.kernel.h",
+        "        code = x > code ? x : code;\n",
+        "        code = x > code ? x : code;\n        if (x == 0) break;\n",
+        "tests/process/test_timing.py::test_randomised_response_takes_the_same_steps_for_every_category",
     ),
 ]

@@ -29,8 +29,8 @@ def every_fault() -> list[Mutant]:
     return [mutant for file in files for mutant in import_module(file.stem).MUTANTS]
 
 
-def survives(mutant: Mutant, folder: Path) -> str:
-    """Say how the mutant lived on; empty if a test found it."""
+def planted(mutant: Mutant, folder: Path) -> str:
+    """Put a copy of the sources with the fault into `folder`, built; say what went wrong, empty if nothing did."""
     for part in ("dpfast", "csrc"):
         shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "setup.py", folder)
@@ -44,6 +44,13 @@ def survives(mutant: Mutant, folder: Path) -> str:
         built = subprocess.run(command, cwd=folder, capture_output=True, text=True)
         if built.returncode:
             return "does not build:\n" + built.stderr[-2000:]
+    return ""
+
+
+def survives(mutant: Mutant, folder: Path) -> str:
+    """Say how the mutant lived on; empty if a test found it."""
+    if wrong := planted(mutant, folder):
+        return wrong
     # a safe path: else `python -m pytest` would find the package of the current folder first
     environment = os.environ | {"PYTHONPATH": str(folder), "PYTHONSAFEPATH": "1", "DPFAST_TESTED_BUILD": str(folder)}
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *mutant.tests.split()]

@@ -3,6 +3,7 @@
  * `test_csrc overrun` commits one on purpose: the control of the sanitised build. */
 #include "check.h"
 
+#include "ids.h"
 #include "isa.h"
 #include "popcount.h"
 #include "remap.h"

@@ -134,14 +134,14 @@ MUTANTS = [
     ),
     Mutant(
         "permanent noise without the true code",
-        "csrc/rows/words.c",
+        "csrc/ids/ids.c",
         "| (uint64_t)code << 32);",
         "| (uint64_t)(0 * code) << 32);",
         "tests/exact/test_permanent_noise.py",
     ),
     Mutant(
         "planes in one order of bytes, rows in another",
-        "csrc/rows/words.c",
+        "csrc/bytes.h",
         "store_le64(at, __builtin_bswap64(v));",
         "store_le64(at, v);",
         "tests/parity/test_golden.py",

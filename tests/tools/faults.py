@@ -141,9 +141,9 @@ MUTANTS = [
     ),
     Mutant(
         "planes in one order of bytes, rows in another",
-        "csrc/bytes.h",
-        "store_le64(at, __builtin_bswap64(v));",
-        "store_le64(at, v);",
+        "csrc/rows/words.c",
+        "store_be64(blocks + DPF_BLOCK_BYTES * i + 8, first + rows[i]);",
+        "store_le64(blocks + DPF_BLOCK_BYTES * i + 8, first + rows[i]);",
         "tests/parity/test_golden.py",
     ),
     Mutant(

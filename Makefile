@@ -11,7 +11,7 @@ WORKERS := -n auto
 # What the sanitizers meet: the tests that run kernels. Exact tests that reckon in Python alone have nothing for them.
 KERNEL_TESTS := tests/parity $(patsubst %,tests/exact/test_%.py,kernels matrix_kernels permanent_noise histogram unknown_row \
 	duff_weights duff_privacy quantile_words joint_quantiles graph_law graph_extension_exact)
-BUILT_FROM := $(shell find csrc dpfast -name '*.[ch]' ! -path 'dpfast/_core/*' -o -name '*.py' -o -name '*.pyx') setup.py
+BUILT_FROM := $(shell find csrc dpfast -name '*.[ch]' ! -path 'dpfast/_core/*' -o -name '*.py' -o -name '*.pyx' -o -name '*.pxd') setup.py
 
 C_FLAGS := -std=c11 -ffp-contract=off -Icsrc $(patsubst %,-I%,$(wildcard csrc/*/)) -Wall -Wextra -Werror -Wpedantic -Wshadow \
 	-Wconversion -Wsign-conversion -Wstrict-prototypes -Wmissing-prototypes -Wvla
@@ -87,7 +87,7 @@ $(BIN)/python:
 		{ echo "dpfast needs Python 3.11 or newer; this is $$($(PYTHON) --version 2>&1). Try: make PYTHON=python3.11" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
-$(INSTALLED): pyproject.toml setup.py $(wildcard csrc/* csrc/*/*) $(wildcard dpfast/_core/*.pyx) | $(BIN)/python
+$(INSTALLED): pyproject.toml setup.py $(wildcard csrc/* csrc/*/*) $(wildcard dpfast/_core/*.pyx dpfast/_core/*.pxd) | $(BIN)/python
 	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' \
 		> $(VENV)/build-requires
 	$(BIN)/pip install --quiet -r $(VENV)/build-requires

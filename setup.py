@@ -19,8 +19,8 @@ if sanitize:
     cflags += [f"-fsanitize={sanitize}", "-fno-omit-frame-pointer", "-fno-sanitize-recover=undefined"]
     ldflags += [f"-fsanitize={sanitize}"]
 
-# One module an engine: dpfast/_core/NAME.pyx over the C of csrc/NAME.
-engines = [
+# Each module dpfast/_core/NAME.pyx stands over the C of csrc/NAME.
+modules = [
     Extension(
         f"dpfast._core.{path.stem}",
         sources=[str(path), *sorted(glob(f"csrc/{path.stem}/*.c"))],
@@ -41,6 +41,6 @@ directives = {
     "autotestdict": False,
 }
 setup(
-    ext_modules=cythonize(engines, compiler_directives=directives),
-    options={"build_ext": {"parallel": os.cpu_count() or 1}},  # engines are compiled at the same time
+    ext_modules=cythonize(modules, compiler_directives=directives),
+    options={"build_ext": {"parallel": os.cpu_count() or 1}},  # modules are compiled at the same time
 )

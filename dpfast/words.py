@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 
+from dpfast._core import ids as id_core
 from dpfast._core import rows as core
 from dpfast.errors import ArgumentError
 
@@ -300,7 +301,7 @@ class IdCells:
     def of_integers(self, ids: NDArray[Any], tag: int, codes: NDArray[np.uint32]) -> NDArray[np.uint64]:
         """Words of 64-bit identifiers; unsigned ones of 2^63 and more have the tag after `tag`."""
         blocks = np.empty(BLOCK_BYTES * ids.size, np.uint8)
-        core.id_integer_blocks(ids.view(np.uint64), ids.dtype.kind == "u", tag, codes, blocks)
+        id_core.id_integer_blocks(ids.view(np.uint64), ids.dtype.kind == "u", tag, codes, blocks)
         return self._words(_encipher(_block_mode(self._subkey), blocks))
 
     def of_bytes(
@@ -309,24 +310,24 @@ class IdCells:
         """Words of byte-string identifiers data[offsets[i]:offsets[i + 1]]."""
         cipher = _block_mode(self._subkey)
         blocks = np.empty(BLOCK_BYTES * codes.size, np.uint8)
-        core.id_bytes_first(data, offsets, tag, codes, blocks)
+        id_core.id_bytes_first(data, offsets, tag, codes, blocks)
         state = _encipher(cipher, blocks)
         active = np.arange(codes.size, dtype=np.uint32)
         block = 1
-        while reached := core.id_bytes_next(data, offsets, block, state, active, blocks, active):
+        while reached := id_core.id_bytes_next(data, offsets, block, state, active, blocks, active):
             enciphered = _encipher(cipher, blocks[: BLOCK_BYTES * reached])
             if reached == codes.size:
                 state = enciphered
             else:
                 active = active[:reached]
-                core.blocks_scatter(enciphered, active, state)
+                id_core.blocks_scatter(enciphered, active, state)
             block += 1
         return self._words(state)
 
     @staticmethod
     def _words(blocks: NDArray[np.uint8]) -> NDArray[np.uint64]:
         words = np.empty(blocks.size // BLOCK_BYTES, np.uint64)
-        core.block_words(blocks, words)
+        id_core.block_words(blocks, words)
         return words
 
 

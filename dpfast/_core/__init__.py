@@ -1,1 +1,1 @@
-"""The compiled core: one module an engine, each a binding over the C of the folder of its name in ``csrc``."""
+"""The compiled core: each module is a binding over the C of the folder of its name in ``csrc``."""

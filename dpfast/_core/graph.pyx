@@ -5,7 +5,7 @@ from cpython.exc cimport PyErr_CheckSignals
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree, PyMem_RawMalloc, PyMem_RawRealloc
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
-from dpfast.errors import ArgumentError
+from dpfast._core._need cimport need
 
 
 cdef extern from "law.h" nogil:
@@ -73,12 +73,6 @@ cdef enum:
     PIECE = 1 << 20  # edges, rows or arcs a call: some 10 ms
     SHIFT_LEAST = 40
     SHIFT_MOST = 56
-
-
-cdef int need(bint holds, str text) except -1:
-    if not holds:
-        raise ArgumentError(text)
-    return 0
 
 
 def weight(double epsilon):

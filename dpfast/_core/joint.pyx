@@ -2,13 +2,7 @@
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
-from dpfast.errors import ArgumentError
-
-
-cdef int need(bint holds, str text) except -1:
-    if not holds:
-        raise ArgumentError(text)
-    return 0
+from dpfast._core._need cimport need
 
 
 # Joint quantiles. Wide numbers come as rows of two doubles: the mantissa, and the exponent in the first half of the other.

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 import numpy as np
 
-from dpfast._core import duff as core
+from dpfast._core import quantile as core
 from dpfast._threads import run_parts
 from dpfast.duff._select import Window
 from dpfast.duff.weights import CAP, Weights

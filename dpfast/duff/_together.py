@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from dpfast._core import duff as core
+from dpfast._core import quantile as core
 from dpfast._threads import available, run_parts, run_rows
 from dpfast.duff._chunks import PIECE_ROWS
 from dpfast.errors import ArgumentError

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from dpfast._core import duff as core
+from dpfast._core import quantile as core
 from dpfast.duff._select import Window
 from dpfast.duff._select_draw import Recourse, draw_points
 from dpfast.errors import CorruptDataError

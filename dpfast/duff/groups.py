@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from dpfast._core import duff as core
+from dpfast._core import quantile as core
 from dpfast._threads import run_parts, run_rows
 from dpfast.columns import adapt, plain_column
 from dpfast.domain import Domain

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpfast._core import duff as core
+from dpfast._core import quantile as core
 from dpfast.duff.data import grid_indices
 from dpfast.duff.grid import exact_number
 from dpfast.duff.levels import Levels

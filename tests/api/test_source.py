@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-LONGEST = {".py": 400, ".c": 400, ".h": 400, ".pyx": 600, ".pyi": 400}
+LONGEST = 400  # lines
+SUFFIXES = (".py", ".c", ".h", ".pyx", ".pxd", ".pyi")
 # Put together from parts, so that this file does not hold what it looks for.
 MARKS = re.compile(
     "|".join(["TO" + "DO", "FIX" + "ME", "XX" + "X", "NotImplemented" + "Error", "pragma: no " + "cover"])
@@ -18,7 +19,7 @@ MARKS = re.compile(
 TEST_MARKS = re.compile("|".join([r"pytest\.(?:mark\.)?(?:skip|x" + "fail)", r"except Exception:\s*pass", "assert " + "True"]))
 
 
-def sources(*folders: str, suffixes: tuple[str, ...] = tuple(LONGEST)) -> list[Path]:
+def sources(*folders: str, suffixes: tuple[str, ...] = SUFFIXES) -> list[Path]:
     found = [path for folder in folders for path in sorted((ROOT / folder).rglob("*")) if path.suffix in suffixes]
     return [path for path in found if path.suffix != ".c" or not path.with_suffix(".pyx").exists()]
 
@@ -33,13 +34,13 @@ PACKAGE = sources("dpfast", suffixes=(".py",))
 
 def test_there_is_something_to_read() -> None:
     assert len(PACKAGE) > 10
-    assert {path.suffix for path in ALL} >= {".py", ".c", ".h", ".pyx", ".pyi"}
+    assert {path.suffix for path in ALL} == set(SUFFIXES)
 
 
 @pytest.mark.parametrize("path", ALL, ids=names)
 def test_files_are_short_and_finished(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
-    assert text.count("\n") <= LONGEST[path.suffix]
+    assert text.count("\n") <= LONGEST
     assert MARKS.findall(text) == []
     assert "\t" not in text
     assert text.endswith("\n")

@@ -29,5 +29,6 @@ static inline uint64_t mix(uint64_t x) { /* SplitMix64: words for tests */
 }
 
 void test_matrices(void);
+void test_ids(void);
 
 #endif

@@ -155,7 +155,7 @@ def test_repeating_only_the_draw_of_the_tail_is_another_law(monkeypatch: pytest.
 @pytest.mark.parametrize("relation", ["add_remove", "replace_one"])
 @pytest.mark.parametrize("q", [Fraction(1, 2), Fraction(1, 3), Fraction(1), Fraction(1, 10)])
 def test_neighbours_stay_within_epsilon_under_the_real_table(relation: str, q: Fraction) -> None:
-    from dpfast._core import duff as core
+    from dpfast._core import quantile as core
     from dpfast.duff.weights import Weights
 
     epsilon = Fraction(3, 2)

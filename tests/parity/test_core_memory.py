@@ -12,7 +12,7 @@ SWEEP = """
 import tracemalloc
 import numpy as np
 from _testcapi import remove_mem_hooks, set_nomemory
-from dpfast._core import duff, graph, rows
+from dpfast._core import duff, graph, quantile, rows
 
 ZEROS, WORDS = np.zeros(200), np.full(200, 1 << 63, np.uint64)
 N = 200
@@ -34,7 +34,7 @@ def searched(way):
 CALLS = {
     "pending cells": lambda: len(rows.Pending(1000)),
     "a race": race,
-    "windows": lambda: duff.Windows(100).size,
+    "windows": lambda: quantile.Windows(100).size,
     "a heap": lambda: searched(("by_heap",)),
     "buckets": lambda: searched(("by_buckets", 44, 1)),  # room for one chunk: it has to grow
 }

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpfast._core import duff as core
+from dpfast._core import quantile as core
 from dpfast.duff import Grid
 from dpfast.duff._chunks import Memory
 from dpfast.duff._select import GridCells

@@ -75,7 +75,7 @@ def test_source_archive_is_complete(source_archive: Path, root: Path) -> None:
         held = {name.partition("/")[2] for name in archive.getnames()}
     needed = {"pyproject.toml", "setup.py", "Makefile", "README.md", "CHANGELOG.md", "SECURITY.md", "LICENSE"}
     for folder, endings in (
-        ("dpfast", "py pyx pyi json typed"),
+        ("dpfast", "py pyx pxd pyi json typed"),
         ("csrc", "c h"),
         ("tests", "py c json"),
         ("examples", "py toml txt"),
@@ -96,7 +96,7 @@ def test_wheel_holds_the_package_and_no_more(wheel: Path, root: Path) -> None:
     assert {name for name in held if name.endswith(".so")} == {module + suffix for module in compiled(root)}
     stubs = {f"{module}.pyi" for module in compiled(root)}
     assert {"dpfast/py.typed", "dpfast/policy.schema.json"} | stubs <= set(held)
-    assert [name for name in held if not name.startswith("dpfast/") or name.endswith((".c", ".h", ".pyx"))] == []
+    assert [name for name in held if not name.startswith("dpfast/") or name.endswith((".c", ".h", ".pyx", ".pxd"))] == []
 
 
 def test_only_the_module_entry_is_exported(wheel: Path, tmp_path: Path) -> None:

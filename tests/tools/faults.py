@@ -134,7 +134,7 @@ MUTANTS = [
     ),
     Mutant(
         "permanent noise without the true code",
-        "csrc/rows/words.c",
+        "csrc/ids/ids.c",
         "| (uint64_t)code << 32);",
         "| (uint64_t)(0 * code) << 32);",
         "tests/exact/test_permanent_noise.py",
@@ -142,8 +142,8 @@ MUTANTS = [
     Mutant(
         "planes in one order of bytes, rows in another",
         "csrc/rows/words.c",
-        "store_le64(at, __builtin_bswap64(v));",
-        "store_le64(at, v);",
+        "store_be64(blocks + DPF_BLOCK_BYTES * i + 8, first + rows[i]);",
+        "store_le64(blocks + DPF_BLOCK_BYTES * i + 8, first + rows[i]);",
         "tests/parity/test_golden.py",
     ),
     Mutant(

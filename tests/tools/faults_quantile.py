@@ -12,14 +12,14 @@ KERNELS = "tests/parity/test_quantile_kernels.py"
 MUTANTS = [
     Mutant(
         "a value on a limit is left out",
-        "csrc/duff/scan.kernel.h",
+        "csrc/quantile/scan.kernel.h",
         "filled += (size_t)((v > l1) & (v <= l2));",
         "filled += (size_t)((v > l1) & (v < l2));",
         KERNELS,
     ),
     Mutant(
         "a group of ties is counted inside its window only",
-        "csrc/duff/groups.kernel.h",
+        "csrc/quantile/groups.kernel.h",
         "over += values[i] == most;",
         "over += values[i] > most;",
         KERNELS,
@@ -40,7 +40,7 @@ MUTANTS = [
     ),
     Mutant(
         "fewer bits than the total has",
-        "csrc/duff/select_window.c",
+        "csrc/quantile/select_window.c",
         "most = sum - 1;",
         "most = (sum - 1) >> 1;",
         f"{KERNELS}::test_totals_and_picks_are_those_of_wide_integers",
@@ -61,7 +61,7 @@ MUTANTS = [
     ),
     Mutant(
         "what is no number counts in its group",
-        "csrc/duff/groups.c",
+        "csrc/quantile/groups.c",
         "while (end > start && keys[end - 1] == mask) --end;",
         "while (end > start && keys[end - 1] > mask) --end;",
         f"{KERNELS}::test_keys_of_a_bucket_are_sorted",

@@ -14,8 +14,8 @@ MUTANTS = [
     Mutant(
         "pending rows count in 32 bits",
         "csrc/rows/words.c",
-        "store_be64(blocks + DPF_BLOCK * i + 8, first + rows[i]);",
-        "store_be64(blocks + DPF_BLOCK * i + 8, (uint32_t)(first + rows[i]));",
+        "store_be64(blocks + DPF_BLOCK_BYTES * i + 8, first + rows[i]);",
+        "store_be64(blocks + DPF_BLOCK_BYTES * i + 8, (uint32_t)(first + rows[i]));",
         f"{FAR}::test_rows_of_the_second_stage_far_from_the_reader",
     ),
     Mutant(

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dpfast import ArgumentError, CorruptDataError
+from dpfast._core import ids as id_core
 from dpfast._core import rows as core
 
 
@@ -24,7 +25,7 @@ def test_identifiers_of_active_rows_lie_within_their_data(offsets: list[int], ac
     data, state = np.zeros(40, np.uint8), np.zeros(16 * 4, np.uint8)
     blocks, reached = np.zeros(16, np.uint8), np.zeros(1, np.uint32)
     with pytest.raises(ArgumentError, match=r"offsets|active row"):
-        core.id_bytes_next(data, np.array(offsets, np.int64), 1, state, np.array([active], np.uint32), blocks, reached)
+        id_core.id_bytes_next(data, np.array(offsets, np.int64), 1, state, np.array([active], np.uint32), blocks, reached)
 
 
 @pytest.mark.parametrize("dtype", ["V0", "i1", "f4", ">u2", "u8"])

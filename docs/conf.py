@@ -1,6 +1,5 @@
 """Sphinx: the guide in Markdown, the reference from docstrings. `make docs` builds it; warnings are errors."""
 
-import argparse
 import os
 from typing import Any
 
@@ -34,10 +33,9 @@ class Verbs(Directive):
 
     def run(self) -> list[nodes.Node]:
         os.environ["COLUMNS"] = "110"
-        parser = cli._parser()
-        (verbs,) = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
+        _, verbs = cli._parser()
         found: list[nodes.Node] = []
-        for name, verb in sorted(verbs.choices.items()):
+        for name, verb in sorted(verbs.items()):
             section = nodes.section(ids=[f"dpfast-{name}"])
             section += nodes.title(text=f"dpfast {name}")
             text = verb.format_help()

@@ -8,8 +8,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from dpfast._schema import check_names
-from dpfast._sources.places import Place, check_identity, decoding
-from dpfast.errors import CorruptDataError, FileError
+from dpfast._sources.places import Place, check_identity, damaged, decoding
+from dpfast.errors import FileError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,8 +36,8 @@ READ_BUFFER_BYTES_MAX = 1 << 20
 READ_BUFFERS_BYTES = 8 << 20
 
 # Constant: what a broken file makes a reader say may quote its bytes.
-NOT_PARQUET = "the source is not a Parquet file, or it is truncated"
-CORRUPT = "the source is a damaged Parquet file"
+NOT_PARQUET = "is not a Parquet file, or it is truncated"
+CORRUPT = "is a damaged Parquet file"
 
 
 class ParquetSource:
@@ -83,7 +83,7 @@ class ParquetSource:
             self._footer: pq.FileMetaData = footer.metadata
         except (pa.ArrowException, OSError, ValueError):
             self._handle.close()
-            raise CorruptDataError(NOT_PARQUET) from None
+            raise damaged(place, NOT_PARQUET) from None
 
     def __enter__(self) -> Self:
         return self
@@ -145,7 +145,7 @@ class ParquetSource:
                     if start >= self._only.stop:
                         break
         if rows != self.rows:
-            raise CorruptDataError(CORRUPT)
+            raise damaged(self.place, CORRUPT)
 
     def _chunks(self, names: Collection[str]) -> dict[str, list[_Chunk]]:
         """Return what the footer tells of each leaf of the named columns, row group by row group."""

@@ -12,6 +12,7 @@ import re
 import resource
 import signal
 import sys
+import textwrap
 import threading
 import traceback
 import warnings
@@ -65,6 +66,14 @@ FAMILIES = (
 NEGATIVE = re.compile(r"-\.?\d")
 INTERRUPTED = 128 + signal.SIGINT
 TERMINATED = 128 + signal.SIGTERM
+
+
+class _Help(argparse.RawDescriptionHelpFormatter):
+    """Examples, which are indented, stay as they are; what is said of them fits the terminal."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        parts = text.split("\n\n")
+        return "\n\n".join(part if "\n  " in part else textwrap.fill(part, width) for part in parts)
 
 
 class _Terminated(BaseException):
@@ -143,7 +152,7 @@ def _parser() -> tuple[argparse.ArgumentParser, Mapping[str, argparse.ArgumentPa
         prog="dpfast",
         description="Differential privacy for tables: publish a file whose every row was randomised.",
         epilog="example:\n  dpfast sanitise flights.parquet released.parquet --policy policy.toml",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_Help,
     )
     parser.add_argument("--version", action="version", version=f"dpfast {dpfast.__version__}")
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
@@ -151,7 +160,7 @@ def _parser() -> tuple[argparse.ArgumentParser, Mapping[str, argparse.ArgumentPa
         family.add_verbs(verbs)
     for verb in verbs.choices.values():
         verb._negative_number_matcher = NEGATIVE
-        verb.formatter_class = argparse.RawDescriptionHelpFormatter
+        verb.formatter_class = _Help
         verb.add_argument("--debug", action="store_true", help="print a traceback on failure (it may show data)")
     return parser, verbs.choices
 

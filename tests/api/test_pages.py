@@ -64,6 +64,14 @@ def test_links_lead_somewhere() -> None:
             assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
+def test_messages_that_are_explained_exist() -> None:
+    page = (ROOT / "docs" / "how-to" / "troubleshooting.md").read_text(encoding="utf-8")
+    messages = re.findall(r"^\| `([^`]+)` \|", page, flags=re.MULTILINE)
+    texts = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "dpfast").rglob("*.py"))
+    assert len(messages) > 8
+    assert [text for text in messages if text not in texts and not text.startswith("cannot import")] == []
+
+
 def test_the_reference_has_every_public_name() -> None:
     reference = "".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs" / "reference").glob("*.md"))
     names = {name for name in dpfast.__all__ if callable(getattr(dpfast, name))} - set(errors.__all__)

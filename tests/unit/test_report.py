@@ -125,7 +125,7 @@ def test_the_page_says_what_was_done_and_what_it_costs(page: Parsed) -> None:
         assert page.says(text), text
     cells = page.texts["td"]
     town = cells.index("town")
-    assert cells[town + 2 : town + 6] == ["4", "1", "0", "47.54 %"]
+    assert cells[town + 2 : town + 7] == ["4", "1", "0", "47.54 %", "3.6 %"]
     assert CANARY not in "".join(page.texts["body"])
 
 

@@ -162,3 +162,10 @@ def test_a_full_disc_under_the_output_is_named() -> None:
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 1
     assert done.stderr.startswith("dpfast: unexpected OSError, No space left on device; ")
+
+
+def test_speed_is_told_of_many_rows_that_were_sanitised(run: Any) -> None:
+    assert "rows a second" not in run(*SANITISE, "--no-progress")[1]
+    towns = pa.DictionaryArray.from_arrays(pa.array([0] * 1_000_000, pa.int8()), ["Bray"])
+    pq.write_table(pa.table({"town": towns, "grade": pa.array([1] * 1_000_000)}), "source.parquet")
+    assert "million rows a second" in run(*SANITISE, "--no-progress", "--overwrite")[1].splitlines()[0]

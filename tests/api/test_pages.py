@@ -62,7 +62,7 @@ def test_readme_shows_each_kind_of_example() -> None:
 
 
 def test_links_lead_somewhere() -> None:
-    for page in sorted({*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")}):
+    for page in sorted({*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/*.md")}):
         for target in re.findall(r"\]\((?!https?://|#)([^)#]+)", page.read_text(encoding="utf-8")):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
 

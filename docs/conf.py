@@ -18,7 +18,8 @@ myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
 html_theme = "furo"
 html_title = "dpfast"
-html_static_path: list[str] = []
+html_static_path = ["_static"]
+html_css_files = ["guide.css"]
 # Types stand in the numpydoc sections; signatures stay short.
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
@@ -34,18 +35,27 @@ class Verbs(Directive):
 
     def run(self) -> list[nodes.Node]:
         os.environ["COLUMNS"] = "110"
-        parser = cli._parser()
-        (verbs,) = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
-        found: list[nodes.Node] = []
-        for name, verb in sorted(verbs.choices.items()):
-            section = nodes.section(ids=[f"dpfast-{name}"])
-            section += nodes.title(text=f"dpfast {name}")
-            text = verb.format_help()
-            section += nodes.literal_block(text, text, language="text")
-            found.append(section)
-        return found
+        _, verbs = cli._parser()
+        return [self._section(verb) for verb in verbs.values()]
+
+    def _section(self, verb: argparse.ArgumentParser) -> nodes.Node:
+        section = nodes.section(ids=[verb.prog.replace(" ", "-")])
+        section += nodes.title(text=verb.prog)
+        text = verb.format_help()
+        section += nodes.literal_block(text, text, language="text")
+        for action in verb._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                section += [self._section(inner) for inner in action.choices.values()]
+        return section
+
+
+def strip_code(app: Any, document: nodes.document) -> None:
+    """Take away the blank line that ends a doctest: readers need none."""
+    for block in document.findall(nodes.literal_block):
+        block.replace_self(nodes.literal_block(block.rawsource.rstrip(), block.astext().rstrip(), **block.attributes))
 
 
 def setup(app: Any) -> None:
-    """Tell Sphinx of the directive."""
+    """Tell Sphinx of these."""
     app.add_directive("dpfast-verbs", Verbs)
+    app.connect("doctree-read", strip_code)

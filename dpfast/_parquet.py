@@ -9,8 +9,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple, Never, Self
 
 from dpfast._schema import check_names
-from dpfast._sources.places import Place, check_identity, decoding
-from dpfast.errors import CorruptDataError, FileError
+from dpfast._sources.places import Place, check_identity, damaged, decoding
+from dpfast.errors import FileError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,8 +37,8 @@ READ_BUFFER_BYTES_MAX = 1 << 20
 READ_BUFFERS_BYTES = 8 << 20
 
 # Constant: what a broken file makes a reader say may quote its bytes.
-NOT_PARQUET = "the source is not a Parquet file, or it is truncated"
-CORRUPT = "the source is a damaged Parquet file"
+NOT_PARQUET = "is not a Parquet file, or it is truncated"
+CORRUPT = "is a damaged Parquet file"
 
 
 class ParquetSource:
@@ -84,7 +84,7 @@ class ParquetSource:
             self._footer: pq.FileMetaData = footer.metadata
         except (pa.ArrowException, OSError, ValueError):
             self._handle.close()
-            raise CorruptDataError(NOT_PARQUET) from None
+            raise damaged(place, NOT_PARQUET) from None
 
     def __enter__(self) -> Self:
         return self
@@ -147,7 +147,7 @@ class ParquetSource:
                     if start >= self._only.stop:
                         break
         if rows != self.rows:
-            raise CorruptDataError(CORRUPT)
+            raise damaged(self.place, CORRUPT)
 
     def _check_chunks(self, names: Collection[str]) -> None:
         """Raise, as the reader does, if the footer contradicts itself about a chunk of the named columns.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from dpfast._frames import Frame
 from dpfast._policy_groups import Group, Rule
 from dpfast._schema import bare_field
+from dpfast._text import did_you_mean
 from dpfast.columns import adapt, check_arrow_type, output_arrow_type
 from dpfast.errors import ArgumentError, ArgumentTypeError, PolicyError
 from dpfast.stratified import Stratified
@@ -54,10 +55,10 @@ def check_names(columns: Mapping[str, Rule], groups: tuple[Group, ...], unlisted
         raise PolicyError(f"the table has more than one column named {_listed(repeated)}")
     domains = _domains(groups)
     wanted = dict.fromkeys([*columns, *domains, *(group.by for group in groups if group.by is not None)])
+    without = [name for name in names if name not in columns and name not in domains]
     missing = [name for name in wanted if name not in names]
     if missing:
-        raise PolicyError(f"the table has no column named {_listed(missing)}")
-    without = [name for name in names if name not in columns and name not in domains]
+        raise PolicyError(f"the table has no column named {_listed(missing)}{did_you_mean(missing[0], without)}")
     if without and unlisted == "error":
         raise PolicyError(f"the policy does not list {_listed(without)}; give each a rule, or set unlisted to 'public' or 'drop'")
     kept = [name for name in names if name in domains or columns.get(name, unlisted) != "drop"]
@@ -121,7 +122,7 @@ def id_names(sanitised: Iterable[str], ids: object, names: Iterable[str]) -> tup
     present, taken = set(names), set(sanitised)
     for name in wanted:
         if name not in present:
-            raise PolicyError(f"ids: the table has no column named {name!r}")
+            raise PolicyError(f"ids: the table has no column named {name!r}{did_you_mean(name, present)}")
         if name in taken:
             raise PolicyError(f"ids: column {name!r} is sanitised; ids are public, so it must be public or dropped")
     return wanted

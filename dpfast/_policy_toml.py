@@ -5,7 +5,6 @@ A key that is not known is an error, never ignored: a misspelt ``epsilon`` must 
 
 from __future__ import annotations
 
-import difflib
 import os
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,6 +15,7 @@ from typing import Any, NoReturn
 from dpfast import _toml_lines
 from dpfast._policy_groups import UNLISTED, USES, Group, Rule, Sanitiser, check_by
 from dpfast._policy_mechanisms import DEFAULT_KIND, KINDS
+from dpfast._text import did_you_mean
 from dpfast.domain import Domain
 from dpfast.errors import ArgumentTypeError, DpfastError, FileError, PolicyError
 from dpfast.mechanism import Mechanism
@@ -61,21 +61,23 @@ def read_policy_file(path: str | os.PathLike[str]) -> dict[str, Any]:
     except OSError as error:
         raise FileError(f"cannot read the policy {str(policy_path)!r}: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise PolicyError("the policy file is not UTF-8 text") from None
+        raise PolicyError(f"the policy {str(policy_path)!r} is not UTF-8 text") from None
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise PolicyError(f"the policy file is not TOML: {error}") from None
+        raise PolicyError(f"the policy {str(policy_path)!r} is not TOML: {error}") from None
     except (ValueError, RecursionError):
-        raise PolicyError("the policy file holds an integer of thousands of digits, or brackets within brackets") from None
-    return _policy(_Entry(document, "the policy", text, (), policy_path.parent))
+        raise PolicyError(
+            f"the policy {str(policy_path)!r} holds an integer of thousands of digits, or endless brackets"
+        ) from None
+    return _policy(_Entry(document, "the policy", text, (), policy_path))
 
 
 class _Entry:
     """One table of the file: its keys, how to call it, and where it stands."""
 
-    def __init__(self, keys: Mapping[str, Any], owner: str, text: str, path: _toml_lines.Path, folder: Path) -> None:
-        self.keys, self.owner, self.folder = keys, owner, folder
+    def __init__(self, keys: Mapping[str, Any], owner: str, text: str, path: _toml_lines.Path, file: Path) -> None:
+        self.keys, self.owner, self.file = keys, owner, file
         self._text, self._path = text, path
 
     def __contains__(self, key: str) -> bool:
@@ -83,12 +85,12 @@ class _Entry:
 
     def inner(self, keys: Any, owner: str, *path: str | int) -> _Entry:
         """A table inside this one, called `owner`."""
-        return _Entry(keys, owner, self._text, (*self._path, *path), self.folder)
+        return _Entry(keys, owner, self._text, (*self._path, *path), self.file)
 
     def refuse(self, message: str, *path: str | int) -> NoReturn:
-        """Raise what is wrong, with the line of the key, or of the table."""
+        """Raise what is wrong, with the file and the line of the key, or of the table."""
         line = _toml_lines.line_of(self._text, (*self._path, *path))
-        raise PolicyError(f"{'' if line is None else f'line {line}: '}{self.owner}: {message}")
+        raise PolicyError(f"{str(self.file)!r}{'' if line is None else f', line {line}'}: {self.owner}: {message}")
 
     @contextmanager
     def about(self, *path: str | int, prefix: str = "") -> Iterator[None]:
@@ -107,9 +109,8 @@ class _Entry:
             if isinstance(value, dict) and self._path[:1] == ("columns",):
                 name = ".".join(str(part) for part in self._path[1:])
                 self.refuse(f'{key!r} is a table; a name that holds a dot is quoted: [columns."{name}.{key}"]', key)
-            close = difflib.get_close_matches(key, known, n=1)
-            hint = f"did you mean {close[0]!r}?" if close else f"it takes {_listed(known)}"
-            self.refuse(f"unknown key {key!r}; {hint}", key)
+            hint = did_you_mean(key, known) or f"; it takes {_listed(known)}"
+            self.refuse(f"unknown key {key!r}{hint}", key)
 
     def need(self, *keys: str) -> None:
         for key in keys:
@@ -120,9 +121,7 @@ class _Entry:
         value = self.keys.get(key, default)
         if isinstance(value, str) and value in known:
             return value
-        close = difflib.get_close_matches(value, known, n=1) if isinstance(value, str) else []
-        hint = f"; did you mean {close[0]!r}?" if close else ""
-        self.refuse(f"{key} must be one of {_listed(known)}, not {value!r}{hint}", key)
+        self.refuse(f"{key} must be one of {_listed(known)}, not {value!r}{did_you_mean(value, known)}", key)
 
 
 def _policy(top: _Entry) -> dict[str, Any]:
@@ -205,7 +204,7 @@ def _part(entry: _Entry, name: str, declared: object) -> Domain:
         return _column_domain(inner)
     if not isinstance(declared, str | list):
         entry.refuse("each domain must be a list of values, the path of a file, or a table", "domain")
-    return Domain(entry.folder / declared if isinstance(declared, str) else declared)
+    return Domain(entry.file.parent / declared if isinstance(declared, str) else declared)
 
 
 def _column_domain(entry: _Entry) -> Domain:
@@ -228,7 +227,7 @@ def _column_domain(entry: _Entry) -> Domain:
     if not isinstance(declared, str | list):
         entry.refuse("domain must be a list of values or the path of a file", "domain")
     with entry.about("domain", prefix="domain: "):
-        domain = Domain(entry.folder / declared if isinstance(declared, str) else declared)
+        domain = Domain(entry.file.parent / declared if isinstance(declared, str) else declared)
         if null and None not in domain.values:
             domain = Domain([*domain.values, None])
     if null is False and None in domain.values:
@@ -288,7 +287,7 @@ def _mechanism(entry: _Entry, domain: Domain, others: Sequence[str]) -> Mechanis
     entry.need(*kind.required)
     known = [key for key in kind.keys if key in entry]
     try:
-        return kind.make(domain, entry.keys, entry.folder)
+        return kind.make(domain, entry.keys, entry.file.parent)
     except DpfastError as error:
         # the text of an argument's error begins with its name
         about = next((key for key in known if str(error).startswith(key)), known[0])

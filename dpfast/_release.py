@@ -100,10 +100,9 @@ def verify_release(certificate: Mapping[str, Any], policy: Policy | None, *, all
     mechanisms = (
         {group.names if len(group.names) > 1 else group.names[0]: group.rule for group in policy.groups} if policy else {}
     )
-    privacy = verify(certificate, mechanism=mechanisms or None, allow_insecure=allow_insecure)
-    if policy is not None and certificate["policy"] != policy.digest.hex():
+    if policy is not None and certificate.get("policy") != policy.digest.hex():
         raise CertificateError("the file was made by another policy")
-    return privacy
+    return verify(certificate, mechanism=mechanisms or None, allow_insecure=allow_insecure)
 
 
 def open_questions(certificate: Mapping[str, Any], *, cells_checked: bool) -> list[str]:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-__all__ = ["printable", "read_json", "share", "table_lines"]
+__all__ = ["did_you_mean", "printable", "printable_cell", "read_json", "share", "table_lines"]
 
 
 def table_lines(heads: Sequence[str], rows: Iterable[Sequence[str]], *, labels: int = 1) -> Iterator[str]:
@@ -28,6 +28,21 @@ def printable(value: object) -> str:
         return "(null)"
     text = value if isinstance(value, str) else repr(value)
     return text if text.isprintable() and text else repr(text)
+
+
+def printable_cell(label: tuple[object, ...]) -> str:
+    """Return the values that name a cell of a table as one text; of columns that are answered together they are one value."""
+    values = label[0] if len(label) == 1 and isinstance(label[0], tuple) else label
+    return ", ".join(map(printable, values))
+
+
+def did_you_mean(word: object, known: Iterable[object]) -> str:
+    """Return a question to add to what is said of a name that is not known, or nothing if no known one is close."""
+    import difflib
+
+    names = [name for name in known if isinstance(name, str)]
+    close = difflib.get_close_matches(word, names, n=1) if isinstance(word, str) else []
+    return f"; did you mean {close[0]!r}?" if close else ""
 
 
 def share(number: float) -> str:

@@ -17,7 +17,7 @@ from dpfast._plot_axes import COLOURS, GREY, cycle, legend, new_axes, svg
 from dpfast._plot_data import density, error_curve, graph_places, view_of_mass
 from dpfast._policy_base import Rules
 from dpfast._rounding import integer
-from dpfast._text import printable
+from dpfast._text import printable, printable_cell
 from dpfast.errors import ArgumentError, ArgumentTypeError
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def estimate(estimate: Figures, counts: ArrayLike | None = None, *, most: int = 
         parts += axes.plot(raw[shown], rows, "x", color=GREY, markersize=5)
         names.append("sanitised, as it stands")
     labels = list(estimate.labels())
-    axes.set_yticks(rows, [", ".join(map(printable, labels[row])) for row in shown], parse_math=False)
+    axes.set_yticks(rows, [printable_cell(labels[row]) for row in shown], parse_math=False)
     axes.set(ylim=(shown.size - 0.5, -0.5), xlabel="share")
     if shown.size < shares.size:
         axes.set_title(f"the {shown.size} largest of {shares.size}", fontsize="medium", loc="left")

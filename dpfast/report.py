@@ -21,7 +21,7 @@ from dpfast._report_words import (
     strength,
 )
 from dpfast._sources.source import open_source
-from dpfast._text import printable
+from dpfast._text import printable, printable_cell
 from dpfast.errors import ArgumentTypeError, CertificateError
 from dpfast.policy import Policy
 
@@ -234,7 +234,7 @@ def _columns(page: Page, policy: Policy, n_rows: int) -> None:
         ],
         labels=2,
         caption="Epsilon is computed from the integers that decide the cells, rounded up. The error is the smallest standard "
-        "error of an estimated share, as a fraction of all rows.",
+        "error of an estimated share.",
     )
     page.picture(
         plots.privacy_error(policy, n_rows),
@@ -245,7 +245,7 @@ def _columns(page: Page, policy: Policy, n_rows: int) -> None:
 
 def _kept(plan: ColumnPlan) -> Iterator[str]:
     yield as_percent(plan.keep_probability)
-    yield f"{plan.standard_error:.2g}"
+    yield f"{100 * plan.standard_error:.2g} %"
 
 
 def _estimates(page: Page, label: str, estimate: Figures, counts: NDArray[Any]) -> None:
@@ -266,7 +266,7 @@ def _estimates(page: Page, label: str, estimate: Figures, counts: NDArray[Any]) 
         ["value", "sanitised", "estimated", "standard error", f"{level} interval"],
         [
             [
-                _value(labels[place]),
+                printable_cell(labels[place]),
                 as_percent(raw[place]),
                 as_percent(shares[place]),
                 as_percent(errors[place]),
@@ -276,11 +276,6 @@ def _estimates(page: Page, label: str, estimate: Figures, counts: NDArray[Any]) 
         ],
         caption=f"Errors and intervals are about {about}.{left}",
     )
-
-
-def _value(label: tuple[Any, ...]) -> str:
-    values = label[0] if len(label) == 1 and isinstance(label[0], tuple) else label
-    return ", ".join(map(printable, values))
 
 
 def _limits(page: Page, policy: Policy, certificate: dict[str, Any]) -> None:

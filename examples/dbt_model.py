@@ -4,11 +4,14 @@ dbt calls ``model(dbt, session)``; ``dbt.ref`` gives a DuckDB relation, which is
 and what is returned holds noise that is already drawn, so that dbt may materialise it and every later model reads the same.
 `materialized` is "table" and not "view" for that reason: a view would be drawn again by whoever looks.
 
-Run it without dbt: ``python examples/dbt_model.py`` makes a database in memory and prints what the sanitised table says.
+dbt finds the key in ``DPFAST_KEY``: ``export DPFAST_KEY=$(cat people.key)``, where ``dpfast keygen people.key`` made it. Run it
+without dbt: ``python examples/dbt_model.py`` makes a database in memory and prints what the sanitised table says.
 """
 
 from __future__ import annotations
 
+import base64
+import os
 import sys
 from typing import Any
 
@@ -52,6 +55,7 @@ def main() -> int:
     """Make members, run the model, materialise it, and estimate from the table."""
     import duckdb
 
+    os.environ.setdefault("DPFAST_KEY", base64.b64encode(os.urandom(32)).decode())  # for a look; it is lost at the end
     session = duckdb.connect()
     session.sql("""
         create table members as select range as member_id, if(range % 5 = 0, 'yes', 'no') as smoker,

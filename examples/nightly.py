@@ -9,6 +9,7 @@ a retry safe is not the scheduler:
   value that changes costs epsilon again (``docs/permanent_noise.md``), so keep room below the true limit.
 
 Run it: ``python examples/nightly.py people.parquet published/ --key people.key --ledger people.ledger``
+Its table has the columns member_id, smoker and region; ``dpfast keygen people.key`` makes the key, the first run the ledger.
 """
 
 from __future__ import annotations

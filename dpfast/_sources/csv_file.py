@@ -17,9 +17,8 @@ from collections.abc import Collection, Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from dpfast._sources.places import Place, check_identity, decoding, reading
+from dpfast._sources.places import Place, check_identity, damaged, decoding, reading
 from dpfast._sources.written import as_written
-from dpfast.errors import CorruptDataError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -38,7 +37,7 @@ _END: Final = "\x1fdpfast: end of file\x1f"
 
 # Constant: what a broken file makes a reader say may quote its cells.
 CORRUPT = (
-    "the source is not a CSV file that can be read: its first record must name the columns, each record have as many fields, no "
+    "is not a CSV file that can be read: its first record must name the columns, each record have as many fields, no "
     "record be longer than some MiB, each quote be closed, the text be valid UTF-8, and a compressed file be whole"
 )
 
@@ -101,8 +100,8 @@ class CsvSource:
             ended = _Ended(stream, ("," * place + _END + "," * (len(self._names) - 1 - place)).encode())
             with pacsv.open_csv(pa.PythonFile(ended, "r"), **options) as reader:
                 if reader.schema.names != columns:
-                    raise CorruptDataError(CORRUPT)
-                yield from _without_end(reader)
+                    raise damaged(self.place, CORRUPT)
+                yield from _without_end(reader, self.place)
 
     def check_unchanged(self) -> None:
         """Raise `FileError` if the file is no longer the one that was opened, or was written to."""
@@ -123,9 +122,9 @@ class CsvSource:
         try:
             names = next((record for record in csv.reader(lines, strict=True) if record), [])
         except csv.Error:
-            raise CorruptDataError(CORRUPT) from None
+            raise damaged(self.place, CORRUPT) from None
         if not names or any("\ufffd" in name for name in names):
-            raise CorruptDataError(CORRUPT)
+            raise damaged(self.place, CORRUPT)
         rest = lines.read()
         self._is_header_only = len(start) < HEADER_BYTES_MAX and not (rest.strip("\r\n") if len(names) > 1 else rest)
         return names
@@ -157,7 +156,7 @@ class _Ended:
         """Nothing: whoever owns the stream closes it."""
 
 
-def _without_end(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _without_end(batches: Iterator[pa.RecordBatch], place: Place) -> Iterator[pa.RecordBatch]:
     """Yield batches without the record of `_Ended`, which must be the last one."""
     import pyarrow as pa
 
@@ -169,7 +168,7 @@ def _without_end(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             yield last
         last = batch
     if last is None or last.column(0)[-1].as_py() != _END:
-        raise CorruptDataError(CORRUPT)
+        raise damaged(place, CORRUPT)
     rest = last.slice(0, last.num_rows - 1)
     if not rest.num_rows:
         return

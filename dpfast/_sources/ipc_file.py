@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from dpfast import _parquet
 from dpfast._schema import check_names, without_hidden
-from dpfast._sources.places import Place, check_identity, decoding
-from dpfast.errors import CorruptDataError
+from dpfast._sources.places import Place, check_identity, damaged, decoding
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -19,7 +18,7 @@ __all__ = ["IpcSource"]
 MAGIC: Final = b"ARROW1"
 END: Final = b"\xff\xff\xff\xff\0\0\0\0"
 # Constant: what a broken file makes a reader say may quote its bytes.
-CORRUPT = "the source is not an Arrow IPC file or stream, or it is truncated or damaged"
+CORRUPT = "is not an Arrow IPC file or stream, or it is truncated or damaged"
 
 
 class IpcSource:
@@ -88,7 +87,7 @@ class IpcSource:
         if not self._is_file:
             self._file.seek(max(0, self._file.size() - len(END)))
             if self._file.read(len(END)) != END:
-                raise CorruptDataError(CORRUPT)
+                raise damaged(self.place, CORRUPT)
 
     def _count(self) -> int | None:
         """Number of rows; None for a stream, which tells no sooner than it ends."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.fs as pafs
 
-__all__ = ["Found", "Place", "bare", "check_identity", "decoding", "find", "locate", "reading"]
+__all__ = ["Found", "Place", "bare", "check_identity", "damaged", "decoding", "find", "locate", "reading"]
 
 NO_ROOM = "there is not enough memory to read the source, or it is damaged"
 CHANGED = "the source was changed while it was read"
@@ -150,9 +150,14 @@ def decoding(place: Place, corrupt: str) -> Iterator[None]:
     except OSError as error:
         if error.errno:
             raise FileError(f"cannot read the source {place.path!r}: {_reason(error)}") from None
-        raise CorruptDataError(corrupt) from None
+        raise damaged(place, corrupt) from None
     except (pa.ArrowException, ValueError):
-        raise CorruptDataError(corrupt) from None
+        raise damaged(place, corrupt) from None
+
+
+def damaged(place: Place, corrupt: str) -> CorruptDataError:
+    """The error that names a source and says, in constant text, what is wrong with it."""
+    return CorruptDataError(f"the source {place.path!r} {corrupt}")
 
 
 def _reason(error: Exception) -> str:

@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import resource
 import signal
 import sys
+import textwrap
 import threading
 import traceback
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import FrameType
 from typing import NoReturn
 
 import dpfast
+from dpfast._text import did_you_mean
 from dpfast.cli import (
     audit,
     compare,
@@ -59,8 +62,18 @@ FAMILIES = (
     info,
 )
 
+# What begins so is a value and no option: `--bounds -60,600`.
+NEGATIVE = re.compile(r"-\.?\d")
 INTERRUPTED = 128 + signal.SIGINT
 TERMINATED = 128 + signal.SIGTERM
+
+
+class _Help(argparse.RawDescriptionHelpFormatter):
+    """Examples, which are indented, stay as they are; what is said of them fits the terminal."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        parts = text.split("\n\n")
+        return "\n\n".join(part if "\n  " in part else textwrap.fill(part, width) for part in parts)
 
 
 class _Terminated(BaseException):
@@ -85,9 +98,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     >>> main(["plan", "no-such-policy.toml"])
     1
     """
-    parser = _parser()
+    parser, verbs = _parser()
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    if not words:
+        parser.print_help(sys.stderr)
+        return 2
     try:
-        options = parser.parse_args(arguments)
+        if not words[0].startswith("-") and words[0] not in verbs:
+            parser.error(f"there is no verb {words[0]!r}{did_you_mean(words[0], verbs) or '; dpfast --help lists them'}")
+        options = parser.parse_args(words)
     except SystemExit as stop:
         return int(stop.code or 0)
     before = signal.getsignal(signal.SIGTERM)
@@ -118,29 +137,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _say("there is not enough memory")
         return _failed(options)
     except Exception as error:
-        # Its text may quote data, so it is shown on request only.
-        _say(f"unexpected {type(error).__name__}; run the command again with --debug to see where")
+        # Its text may quote data, so it is shown on request only; what the system says of a number does not.
+        reason = f", {os.strerror(error.errno)}" if isinstance(error, OSError) and error.errno else ""
+        _say(f"unexpected {type(error).__name__}{reason}; run the command again with --debug to see where")
         return _failed(options)
     finally:  # a process that called us and goes on has its own way to end
         if before is not None and threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, before)
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser() -> tuple[argparse.ArgumentParser, Mapping[str, argparse.ArgumentParser]]:
+    """The parser of the command, and those of its verbs."""
     parser = argparse.ArgumentParser(
         prog="dpfast",
         description="Differential privacy for tables: publish a file whose every row was randomised.",
         epilog="example:\n  dpfast sanitise flights.parquet released.parquet --policy policy.toml",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_Help,
     )
     parser.add_argument("--version", action="version", version=f"dpfast {dpfast.__version__}")
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
     for family in FAMILIES:
         family.add_verbs(verbs)
     for verb in verbs.choices.values():
-        verb.formatter_class = argparse.RawDescriptionHelpFormatter
+        verb._negative_number_matcher = NEGATIVE
+        verb.formatter_class = _Help
         verb.add_argument("--debug", action="store_true", help="print a traceback on failure (it may show data)")
-    return parser
+    return parser, verbs.choices
 
 
 def _harden() -> None:

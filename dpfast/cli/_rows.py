@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime
 from typing import TYPE_CHECKING, Any
 
+from dpfast._text import did_you_mean
 from dpfast.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def check_names(source: Source, names: Iterable[str]) -> None:
     """Refuse what is no column."""
     for name in names:
         if name not in source.schema.names:
-            raise ArgumentError(f"the file has no column named {name!r}")
+            raise ArgumentError(f"the file has no column named {name!r}{did_you_mean(name, source.schema.names)}")
 
 
 def columns_of(source: Source, names: Iterable[str]) -> dict[str, pa.ChunkedArray]:

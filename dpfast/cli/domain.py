@@ -8,6 +8,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
+from dpfast._text import did_you_mean
 from dpfast.cli._output import printable
 from dpfast.errors import ArgumentError, ArgumentTypeError, FileError, PolicyError
 
@@ -65,7 +66,7 @@ def _values(path: str, name: str) -> list[Any]:
     found: set[Any] = set()
     file = open_source(path)
     if name not in file.schema.names:
-        raise PolicyError(f"the file has no column named {name!r}")
+        raise PolicyError(f"the file has no column named {name!r}{did_you_mean(name, file.schema.names)}")
     _check_type(file.schema.field(name).type, name)
     for batch in file.batches([name], dictionaries=[name]):
         found.update(pc.unique(batch.column(name)).to_pylist())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from dpfast._text import read_json
+from dpfast._text import did_you_mean, read_json
 from dpfast.cli._output import add_json, print_json, print_table, printable, share
 from dpfast.cli._policy import add_policy, read_policy
 from dpfast.errors import CorruptDataError, PolicyError
@@ -41,7 +41,7 @@ def add_verbs(verbs: Any) -> None:
     verb.add_argument("--simultaneous", action="store_true", help="the intervals of a column or table hold together")
     verb.add_argument("--confidence", type=confidence, default=0.95, metavar="P", help="of the intervals (default 0.95)")
     add_json(verb)
-    verb.set_defaults(run=_estimate)
+    verb.set_defaults(run=_estimate, verb=verb)
 
 
 def confidence(text: str) -> float:
@@ -113,11 +113,11 @@ def _keys(options: argparse.Namespace, file: Source) -> list[Any] | None:
     import pyarrow.types as t
 
     if (options.by is None) != (options.keys is None):
-        raise PolicyError("--by and --keys go together: list the keys that are to be answered")
+        options.verb.error("--by and --keys go together: list the keys that are to be answered")
     if options.by is None:
         return None
     if options.by not in file.schema.names:
-        raise PolicyError(f"the file has no column named {options.by!r}")
+        raise PolicyError(f"the file has no column named {options.by!r}{did_you_mean(options.by, file.schema.names)}")
     column_type = file.schema.field(options.by).type
     value_type = column_type.value_type if t.is_dictionary(column_type) else column_type
     if not t.is_integer(value_type):

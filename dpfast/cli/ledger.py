@@ -90,7 +90,7 @@ def _show(options: argparse.Namespace) -> int:
         return 0
     if entries:
         print_table(
-            ["what", "rule", "noise", "rows", "epsilon", "delta"],
+            ["what", "rule", "noise", "rows a person", "epsilon", "delta"],
             [
                 [
                     _what(entry),

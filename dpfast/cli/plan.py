@@ -45,11 +45,12 @@ def add_verbs(verbs: Any) -> None:
 
 def positive(text: str) -> int:
     """Read a positive integer from the command line."""
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError("must be at least 1")
-    if number > LARGEST:
-        raise argparse.ArgumentTypeError("must be below 2**63")
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if not 1 <= number <= LARGEST:
+        raise argparse.ArgumentTypeError("must be a whole number, at least 1 and below 2**63")
     return number
 
 

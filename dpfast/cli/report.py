@@ -57,4 +57,5 @@ def _report(options: argparse.Namespace) -> int:
     if explained.problem is not None:
         print(f"dpfast: the certificate does not verify: {explained.problem}", file=sys.stderr)
         return 1
+    print(f"the certificate holds; {options.out} explains the release")
     return 0

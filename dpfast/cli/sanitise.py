@@ -102,7 +102,7 @@ def _check(options: argparse.Namespace) -> int:
     if check.ok:
         print("the policy fits the file")
         return 0
-    print("the policy does not fit: add these values to the domains, or declare unknown or other")
+    print("the policy does not fit: add these values to the domains (null = true for null), or declare unknown or other")
     return 1
 
 
@@ -138,9 +138,11 @@ def _sanitise(options: argparse.Namespace) -> int:
     if options.json:
         print(report.to_json())
         return 0
-    speed = f", {report.rows / report.seconds / 1e6:.1f} million rows a second" if report.seconds > 0 else ""
+    # few rows tell how long a job takes to start, and no more
+    is_measured = report.rows >= 1_000_000 and report.seconds > 0
+    speed = f", {report.rows / report.seconds / 1e6:.1f} million rows a second" if is_measured else ""
     files = f" in {report.files} files" if report.files != 1 else ""
-    print(f"{report.rows} rows{files} in {report.seconds:.2f} seconds{speed}")
+    print(f"{report.rows:,} rows{files} in {report.seconds:.2f} seconds{speed}")
     print(f"a whole row: epsilon {report.privacy.epsilon:.6g}, delta {report.privacy.delta:.6g}")
     if ledger is not None:
         left = ledger.left()

@@ -123,7 +123,7 @@ def check_arrow_type(domain: Domain, column_type: pa.DataType, name: Any) -> Non
         "boolean": t.is_boolean(value_type),
     }[kind]
     if not fits:
-        hint = "; cut numbers into bins first" if t.is_floating(value_type) else ""
+        hint = "; cut numbers into bins first" if t.is_floating(value_type) else "; convert one of them"
         refuse(name, f"has type {column_type}, but its domain declares {kind} values{hint}")
     try:
         if domain.kind == "range":  # judged by its end: it may have 2^31 values

@@ -100,4 +100,4 @@ def _exchange(one: Path, two: Path) -> bool:
 
 
 def _refuse(target: Path) -> NoReturn:
-    raise FileError(f"the target {str(target)!r} exists; overwrite it on purpose or choose another name") from None
+    raise FileError(f"the target {str(target)!r} exists; choose another name, or overwrite=True (--overwrite)") from None

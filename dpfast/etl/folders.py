@@ -191,7 +191,7 @@ def _finished(job: Job, place: Path, started: float) -> Report:
             )
         return report
     why = "" if job.name is not None else " (with fresh noise none can be told to be that of this job)"
-    raise FileError(f"the target {str(place)!r} exists{why}; overwrite it on purpose or choose another name")
+    raise FileError(f"the target {str(place)!r} exists{why}; choose another name, or overwrite=True (--overwrite)")
 
 
 def _stored(place: Path, started: float) -> Report:

@@ -76,7 +76,7 @@ class AtomicFile:
         self._refuse_existing()
 
     def __enter__(self) -> BinaryIO:
-        with writing():
+        with writing(f" {self._shown}"):
             descriptor, self._temporary = make_hidden(self._target)
         self._file = os.fdopen(descriptor, "wb", buffering=WRITE_BUFFER_BYTES)
         return self._file
@@ -149,7 +149,7 @@ class AtomicFile:
             self._refuse()
 
     def _refuse(self) -> NoReturn:
-        raise FileError(f"the target {self._shown} exists; overwrite it on purpose or choose another name") from None
+        raise FileError(f"the target {self._shown} exists; choose another name, or overwrite=True (--overwrite)") from None
 
     def _mode(self) -> int:
         """Access rights of the file that is replaced, or those that this process gives a new file."""
@@ -191,14 +191,14 @@ def flush_folder(path: Path) -> None:
 
 
 @contextmanager
-def writing() -> Iterator[None]:
-    """Turn what the operating system says about a write into a `FileError`."""
+def writing(shown: str = "") -> Iterator[None]:
+    """Turn what the operating system says about a write into a `FileError`; `shown` is a blank and the name of the target."""
     try:
         yield
     except OSError as error:
         if isinstance(error, FileError):
             raise
-        raise FileError(f"cannot write the target: {error.strerror or 'the write failed'}") from None
+        raise FileError(f"cannot write the target{shown}: {error.strerror or 'the write failed'}") from None
 
 
 class Background:

@@ -186,7 +186,7 @@ class RemoteFile:
         if kind == "folder":
             raise FileError(f"the target {self._place.path!r} is a folder; name a file")
         if kind == "file" and not self._overwrite:
-            raise FileError(f"the target {self._place.path!r} exists; overwrite it on purpose or choose another name")
+            raise FileError(f"the target {self._place.path!r} exists; choose another name, or overwrite=True (--overwrite)")
 
 
 def _same(one: Place, two: Place) -> bool:

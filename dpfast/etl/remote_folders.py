@@ -53,7 +53,7 @@ def sanitise_remote_folder(
         if SUCCESS in names or not is_ours or not resume:
             raise FileError(
                 f"the target {where.path!r} exists, or is the unfinished work of a job that cannot be told to be this one; "
-                "overwrite it on purpose or choose another name"
+                "choose another name, or overwrite=True (--overwrite)"
             )
     if names and overwrite and found is None:
         raise FileError(f"the target {where.path!r} is a folder that dpfast did not make, and is not replaced; remove it")

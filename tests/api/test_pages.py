@@ -23,8 +23,10 @@ BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
 SETTING_UP = ("make", "pip", "git")
 
 
-def commands(block: str) -> list[str]:
-    return [line.removeprefix("$ ") for line in block.splitlines() if line.startswith("$ ")]
+def commands(block: str) -> list[tuple[str, str]]:
+    """The commands of a block, each with what the page says that it prints, from one line on."""
+    parts = re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]
+    return [(command, printed) for command, _, printed in (part.partition("\n") for part in parts)]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -45,13 +47,14 @@ def test_the_examples_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pyt
         elif language == "toml":
             raise AssertionError("the first line of a TOML block names its file")
         elif language == "console":
-            for command in commands(block):
+            for command, printed in commands(block):
                 words = shlex.split(command)
                 if words[0] in SETTING_UP:
                     continue
                 assert words[0] == "dpfast", command
                 done = subprocess.run([scripts / "dpfast", *words[1:]], capture_output=True, text=True, check=False)
                 assert done.returncode == 0, done.stdout + done.stderr
+                assert printed.strip() in done.stdout
 
 
 def test_readme_shows_each_kind_of_example() -> None:
@@ -59,9 +62,17 @@ def test_readme_shows_each_kind_of_example() -> None:
 
 
 def test_links_lead_somewhere() -> None:
-    for page in sorted({*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")}):
+    for page in sorted({*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/*.md")}):
         for target in re.findall(r"\]\((?!https?://|#)([^)#]+)", page.read_text(encoding="utf-8")):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_messages_that_are_explained_exist() -> None:
+    page = (ROOT / "docs" / "how-to" / "troubleshooting.md").read_text(encoding="utf-8")
+    messages = re.findall(r"^\| `([^`]+)` \|", page, flags=re.MULTILINE)
+    texts = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "dpfast").rglob("*.py"))
+    assert len(messages) > 8
+    assert [text for text in messages if text not in texts and not text.startswith("cannot import")] == []
 
 
 def test_the_reference_has_every_public_name() -> None:

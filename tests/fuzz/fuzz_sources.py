@@ -29,7 +29,7 @@ MECHANISM = RandomisedResponse(Domain(TOWNS, unknown="randomise"), epsilon=1.0)
 POLICY = Policy({"x": MECHANISM}, unlisted="public")
 KINDS = ("parquet", "csv", "arrow", "arrows", "csv.gz")
 TARGETS = ("parquet", "csv", "arrow")
-# All that is said of a source that is broken; a text of any other kind might quote it.
+# All that is said of a source that is broken, behind its name; a text of any other kind might quote it.
 CONSTANT = {
     _parquet.NOT_PARQUET,
     _parquet.CORRUPT,
@@ -52,7 +52,7 @@ def one(data: bytes) -> None:
         try:
             report = sanitise_file(source, out, POLICY, threads=1, progress=False)
         except (CorruptDataError, MemoryError, PolicyError, ArgumentTypeError) as error:
-            text = str(error)
+            text = str(error).removeprefix(f"the source {str(source)!r} ")
             is_constant = isinstance(error, (PolicyError, ArgumentTypeError)) or text in CONSTANT  # those tell the schema
         else:
             check(out, report)

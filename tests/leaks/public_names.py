@@ -55,7 +55,7 @@ def _methods(cls: type) -> dict[str, Any]:
 
 def verbs() -> list[str]:
     """The verbs of the command, those of `ledger` one by one."""
-    parser = cli._parser()
+    parser, _ = cli._parser()
     return sorted(_verbs(parser, "dpfast"))
 
 

@@ -190,12 +190,15 @@ def test_an_insecure_seed_is_called_so(run: Any) -> None:
     ("words", "text"),
     [
         (("plan", "none.toml"), "No such file"),
-        (("plan", "source.parquet"), "policy file is not"),
+        (("plan", "source.parquet"), "the policy 'source.parquet' is not UTF-8"),
         (("sanitise", "none.parquet", "out.parquet", "--policy", "policy.toml"), "No such file"),
-        (("sanitise", "policy.toml", "out.parquet", "--policy", "policy.toml"), "not a Parquet file"),
+        (("sanitise", "policy.toml", "out.parquet", "--policy", "policy.toml"), "the source 'policy.toml' is not a Parquet file"),
         (("sanitise", "source.parquet", "source.parquet", "--policy", "policy.toml"), "the target is the source"),
         (("sanitise", "source.parquet", "policy.toml", "--policy", "policy.toml"), "policy of this job"),
-        (("sanitise", "source.parquet", "no/out.parquet", "--policy", "policy.toml"), "No such file"),
+        (
+            ("sanitise", "source.parquet", "no/out.parquet", "--policy", "policy.toml"),
+            "'no/out.parquet': No such file",
+        ),
         (("sanitise", "bad.parquet", "out.parquet", "--policy", "policy.toml"), "run `dpfast check`"),
         ((*SANITISE, "--key", "none.key", "--context", "c"), "No such file"),
         (("keygen", "policy.toml"), "File exists"),

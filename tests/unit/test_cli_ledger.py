@@ -100,7 +100,7 @@ def test_an_empty_ledger_is_shown(run: Any) -> None:
         ((*CREATE, "-1"), 2, "epsilon must not be negative"),
         ((*CREATE, "1", "--delta", "2"), 2, "delta must be between 0 and 1"),
         ((*CREATE, "1", "--delta", "1"), 1, "delta of a cap must be below 1"),
-        ((*CREATE, "1", "--rows-per-person", "0"), 2, "must be at least 1"),
+        ((*CREATE, "1", "--rows-per-person", "0"), 2, "must be a whole number, at least 1"),
         (("ledger", "create", "policy.toml", "--epsilon", "1"), 1, "exists; nothing is replaced"),
         (("ledger", "create", "no/people.ledger", "--epsilon", "1"), 1, "cannot make the ledger"),
         (("ledger", "show", "people.ledger"), 1, "there is no ledger"),

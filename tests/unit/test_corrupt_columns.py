@@ -28,7 +28,7 @@ from dpfast import (
 
 INDEX = "a dictionary index points outside its dictionary"
 BROKEN = "an Arrow array is broken: its buffers are too short, or its offsets point outside them"
-DAMAGED = "the source is not an Arrow IPC file or stream, or it is truncated or damaged"
+DAMAGED = "the source {!r} is not an Arrow IPC file or stream, or it is truncated or damaged"
 SIGNED = [pa.int8(), pa.int16(), pa.int32(), pa.int64()]
 UNSIGNED = [pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64()]
 TEXTS = [pa.string(), pa.large_string(), pa.binary(), pa.large_binary()]
@@ -153,7 +153,7 @@ def test_indices_that_point_nowhere_in_a_file(suffix: str) -> None:
                 policy = Policy({"x": RandomisedResponse(Domain(list(names), unknown="randomise"), epsilon=1.0)})
                 with pytest.raises(CorruptDataError) as caught:
                     sanitise_file(source, target, policy)
-                assert str(caught.value) == DAMAGED, case
+                assert str(caught.value) == DAMAGED.format(str(source)), case
                 assert [path.name for path in place.iterdir()] == [source.name]
 
 

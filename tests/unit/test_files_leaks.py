@@ -282,8 +282,9 @@ def test_damaged_pages(tmp_path: Path, threads: int) -> None:
             assert not target.exists()
             continue
         target.unlink()  # the bytes made other values of the page
-    assert seen <= {_parquet.CORRUPT, "a dictionary index points outside its dictionary"}
-    assert _parquet.CORRUPT in seen
+    damaged_page = f"the source {str(source)!r} {_parquet.CORRUPT}"
+    assert seen <= {damaged_page, "a dictionary index points outside its dictionary"}
+    assert damaged_page in seen
     assert os.listdir(tmp_path) == ["t.parquet"]
 
 

@@ -363,7 +363,10 @@ def test_damaged_arrow_files_end_in_an_error_or_in_values(tmp_path: Path, folder
                 texts.add(str(error))
     assert len(texts) in (1, 2)
     assert all(
-        text.startswith(("the source is not an Arrow IPC", "a dictionary index", "an Arrow array is broken")) for text in texts
+        text.startswith(
+            (f"the source {str(tmp_path / name)!r} is not an Arrow IPC", "a dictionary index", "an Arrow array is broken")
+        )
+        for text in texts
     )
 
 

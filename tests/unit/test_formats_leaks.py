@@ -100,6 +100,14 @@ def test_only_the_values_of_the_source_matter(tmp_path: Path, target: str) -> No
     assert len(seen) == 1
 
 
+def test_the_header_of_gzip_holds_no_name_and_no_time(tmp_path: Path) -> None:
+    source = source_of(tmp_path / "s.arrow", {"town": TOWNS})
+    sanitise_file(source, tmp_path / f"{CANARY}.csv.gz", Policy({"town": response()}))
+    data = (tmp_path / f"{CANARY}.csv.gz").read_bytes()
+    assert data[:8] == b"\x1f\x8b\x08" + bytes(5), "deflate, no flags, the beginning of time"
+    assert CANARY.encode() not in data
+
+
 def test_neighbours_differ_in_one_line(tmp_path: Path) -> None:
     lines = []
     for first in TOWNS[:2]:

@@ -87,6 +87,8 @@ def test_a_cross_tabulation_has_a_row_for_each_cell() -> None:
     tab = policy.estimate(policy.sanitise(table, rng=dpfast.Stream.insecure(1)), ["a", "b"])
     axes = plots.estimate(tab)
     assert [label.get_text() for label in axes.get_yticklabels()] == ["x, 1", "x, 2", "y, 1", "y, 2"]
+    together = RandomisedResponse(dpfast.Domain.product(["x", "y"], [1, 2]), epsilon=2.0).estimate_counts([4, 3, 2, 1])
+    assert [label.get_text() for label in plots.estimate(together).get_yticklabels()] == ["x, 1", "x, 2", "y, 1", "y, 2"]
     assert axes.get_lines()[0].get_xdata().tolist() == tab.frequency.ravel().tolist()
 
 

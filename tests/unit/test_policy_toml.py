@@ -187,14 +187,14 @@ def test_a_broken_matrix_is_named(load: Any, tmp_path: Path, name: str, data: by
         (tmp_path / name).write_bytes(data)
     with pytest.raises(PolicyError, match=text) as caught:
         load(HEAD + f'mechanism = "matrix"\nmatrix_file = "{name}"\n')
-    assert str(caught.value).startswith("line 5: column 'x'")
+    assert str(caught.value).startswith(f"{str(tmp_path / 'policy.toml')!r}, line 5: column 'x'")
 
 
 @pytest.mark.parametrize(
     "text", ["a = " + "[" * 100_000, "version = 1\nrows_per_person = " + "9" * 5000], ids=["brackets", "digits"]
 )
 def test_what_the_parser_of_toml_gives_up_on_is_an_error_of_ours(load: Any, text: str) -> None:
-    with pytest.raises(PolicyError, match="thousands of digits, or brackets within brackets"):
+    with pytest.raises(PolicyError, match="thousands of digits, or endless brackets"):
         load(text)
 
 
@@ -287,8 +287,8 @@ STRATUM = "[[columns.x.strata]]\nvalue = 1\nepsilon = 1\n"
 def test_mistakes_are_named_with_their_line(load: Any, text: str, line: int, words: list[str]) -> None:
     with pytest.raises(PolicyError) as caught:
         load(text)
-    assert str(caught.value).startswith(f"line {line}: ")
-    assert str(caught.value).count("line ") == 1
+    assert f"policy.toml', line {line}: " in str(caught.value)
+    assert str(caught.value).count(", line ") == 1
     for word in words:
         assert word in str(caught.value)
 
@@ -296,7 +296,7 @@ def test_mistakes_are_named_with_their_line(load: Any, text: str, line: int, wor
 def test_what_python_refuses_a_file_may_not_say(load: Any) -> None:
     joint = JOINT + "by = 'q'\n[[joint.strata]]\nvalue = 1\nepsilon = 1\n"
     for text, line in ((BY.replace("use = 'public'", "use = 'drop'") + STRATUM, 6), (joint.replace("\nepsilon = 1", "", 1), 6)):
-        with pytest.raises(PolicyError, match=f"^line {line}: .* which is not public"):
+        with pytest.raises(PolicyError, match=f", line {line}: .* which is not public"):
             load(text)
 
 

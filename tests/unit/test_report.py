@@ -125,7 +125,7 @@ def test_the_page_says_what_was_done_and_what_it_costs(page: Parsed) -> None:
         assert page.says(text), text
     cells = page.texts["td"]
     town = cells.index("town")
-    assert cells[town + 2 : town + 6] == ["4", "1", "0", "47.54 %"]
+    assert cells[town + 2 : town + 7] == ["4", "1", "0", "47.54 %", "3.6 %"]
     assert CANARY not in "".join(page.texts["body"])
 
 
@@ -272,7 +272,7 @@ def test_other_formats_and_empty_tables_are_explained() -> None:
 def test_the_command_writes_the_page_and_tells_of_a_bad_certificate(html: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", "policy.toml", "released.parquet", "-o", "report.html"]) == 0
     assert Path("report.html").read_text() == html
-    assert capsys.readouterr().out == ""
+    assert capsys.readouterr().out == "the certificate holds; report.html explains the release\n"
     assert main(["report", "policy.toml", "released.parquet", "-o", "report.html"]) == 1, "a page that exists is kept"
     pq.write_table(pq.read_table("released.parquet").replace_schema_metadata(None), "bare.parquet")
     assert main(["report", "policy.toml", "bare.parquet", "-o", "report.html", "--overwrite", "--these-rows"]) == 1

@@ -62,7 +62,7 @@ def outcome(place: Path, kind: str, data: bytes) -> str:
     try:
         sanitise_file(source, target, POLICY, threads=1)
     except (CorruptDataError, MemoryError) as error:
-        text = str(error)
+        text = str(error).removeprefix(f"the source {str(source)!r} ")
     except (ArgumentTypeError, PolicyError):
         text = "schema"
     else:

@@ -7,8 +7,9 @@ depend on batches.
 
 from __future__ import annotations
 
+import gzip
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, BinaryIO, Final, Self
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, Self, cast
 
 import numpy as np
 
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["CsvTarget"]
 
 _SPECIAL: Final = (b'"', b",", b"\n", b"\r")
-CODECS: Final = {"csv.gz": "gzip", "csv.zst": "zstd"}
+# Arrow takes level 9: eight times as long, for a tenth of the size.
+GZIP_LEVEL: Final = 6
 
 
 class CsvTarget:
@@ -54,8 +56,11 @@ class CsvTarget:
                 )
         self._plan = plan
         self._sink = OpenSink(sink)
-        codec = CODECS.get(kind)
-        self._file: Any = self._sink if codec is None else pa.CompressedOutputStream(pa.PythonFile(self._sink, "w"), codec)
+        self._file: Any = self._sink
+        if kind == "csv.gz":  # without a name and a time, which a header of gzip has room for
+            self._file = gzip.GzipFile("", "wb", GZIP_LEVEL, cast(BinaryIO, self._sink), mtime=0)
+        elif kind == "csv.zst":
+            self._file = pa.CompressedOutputStream(pa.PythonFile(self._sink, "w"), "zstd")
         with writing():
             self._file.write(_header(plan.declared.names))
 

@@ -26,8 +26,9 @@ def kept() -> dict[str, dict[str, Any]]:
 
 
 def headlines(results: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
-    """The first work of each engine's main results."""
-    return [results[name] | {"rows": results[name]["rows"][:1]} for name in HEADLINES if name in results]
+    """The first work of each engine's main results, against two at most."""
+    first = {name: results[name]["rows"][0] for name in HEADLINES if name in results}
+    return [results[name] | {"rows": [row | {"ratios": row["ratios"][:2]}]} for name, row in first.items()]
 
 
 def table(results: list[dict[str, Any]]) -> str:

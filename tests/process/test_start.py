@@ -109,3 +109,11 @@ def test_works_without_a_home_or_a_temporary_folder(tmp_path: Path) -> None:
         USE, HOME=None, TMPDIR=str(tmp_path / "missing"), TEMP=None, TMP=None, XDG_CACHE_HOME=None, USER=None, LOGNAME=None
     )
     assert (done.stdout, done.returncode) == ("3\n", 0), done.stderr
+
+
+def test_a_source_that_was_not_built_says_what_to_do(tmp_path: Path) -> None:
+    left_out = shutil.ignore_patterns("__pycache__", "*.c", "*.so")
+    shutil.copytree(Path(dpfast.__file__).parent, tmp_path / "dpfast", ignore=left_out)
+    done = run(f"import os; os.chdir({str(tmp_path)!r}); {USE}", PYTHONPATH=str(tmp_path))
+    assert done.returncode == 1
+    assert "MissingPackageError: the compiled core of dpfast is not built: " in done.stderr.splitlines()[-1]

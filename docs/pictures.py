@@ -55,7 +55,7 @@ def density() -> Any:
     levels = duff.median_levels(values, bounds=(0, 100), step=1, neighbours="add_remove")
     width = 100.0  # noise on the median itself has to hide the worst case, the width of the bounds
     return plots.levels(
-        levels, 1.0, baselines={"Laplace noise": lambda x: np.exp(-abs(x - values[19]) / width) / (2 * width)}, mass=0.98
+        levels, epsilon=1.0, baselines={"Laplace noise": lambda x: np.exp(-abs(x - values[19]) / width) / (2 * width)}, mass=0.98
     )
 
 

@@ -59,6 +59,8 @@ def adapt(domain: Domain, column: Any, name: Any) -> ColumnAdapter:
 
         return ArrowColumn(domain, imported, name)
     table = "; a Policy takes tables" if hasattr(type(column), "columns") else ""
+    if isinstance(column, (list, tuple)):
+        table = ": make it one of these, as by numpy.array(column)"
     raise ArgumentTypeError(f"a column is {CONTAINERS}, not {type(column).__name__}{table}")
 
 

@@ -50,8 +50,8 @@ def quantiles(
     public_groups: bool = False,
     rows_per_person: int = 1,
     person: Any = None,
-    column_name: Column = None,
     rng: Stream | None = None,
+    column_name: Column = None,
     threads: int | None = None,
     ledger: Charges | None = None,
 ) -> NDArray[Any]:
@@ -69,7 +69,7 @@ def quantiles(
         "joint": one draw of all answers, by far the most accurate for up to some dozens of quantiles. "recursive": the middle
         quantile first, then the others among the rows below and above the answer; for many quantiles. "independent": each with an
         equal share of epsilon, sorted.
-    missing, by, keys, public_groups, rows_per_person, person, column_name, rng, threads, ledger
+    missing, by, keys, public_groups, rows_per_person, person, rng, column_name, threads, ledger
         As for `quantile`.
 
     Returns

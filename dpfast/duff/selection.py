@@ -49,8 +49,8 @@ def median(
     public_groups: bool = False,
     rows_per_person: int = 1,
     person: Any = None,
-    column_name: Column = None,
     rng: Stream | None = None,
+    column_name: Column = None,
     threads: int | None = None,
     ledger: Charges | None = None,
 ) -> Any:
@@ -60,8 +60,8 @@ def median(
 
     Parameters
     ----------
-    values, bounds, epsilon, neighbours, step, method, missing, by, keys, public_groups, rows_per_person, person, column_name, \
-rng, threads, ledger
+    values, bounds, epsilon, neighbours, step, method, missing, by, keys, public_groups, rows_per_person, person, rng, \
+column_name, threads, ledger
         As for `quantile`.
 
     Returns
@@ -127,8 +127,8 @@ def quantile(
     public_groups: bool = False,
     rows_per_person: int = 1,
     person: Any = None,
-    column_name: Column = None,
     rng: Stream | None = None,
+    column_name: Column = None,
     threads: int | None = None,
     ledger: Charges | None = None,
 ) -> Any:
@@ -170,10 +170,10 @@ def quantile(
     person : column, optional
         Whose row it is: integers or text. Of each person at most `rows_per_person` rows are kept, at random; rows without a
         person are dropped. Needs add_remove.
-    column_name : str or tuple of str
-        Required with a keyed stream; keeps the noise of two columns apart.
     rng : Stream, optional
         Default: a fresh stream, new entropy for this call.
+    column_name : str or tuple of str
+        Required with a keyed stream; keeps the noise of two columns apart.
     threads : int, optional
         Default: all. The answer does not depend on it.
     ledger : Ledger, optional

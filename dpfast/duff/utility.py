@@ -65,6 +65,10 @@ class Bounds(NamedTuple):
     distance_tail: NDArray[np.float64]
     radius_bound: NDArray[np.float64]
 
+    def __repr__(self) -> str:
+        numbers = ", ".join(f"{name}={getattr(self, name):.6g}" for name in self._fields[:6])
+        return f"Bounds({numbers}, and two arrays of {self.distance_tail.size})"
+
 
 class ErrorLaw:
     """The law of distance and error of one answer: private data.

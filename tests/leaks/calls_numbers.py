@@ -180,7 +180,7 @@ CALLS: dict[str, list[Scenario]] = {
         Scenario(lambda arrays: duff.log_probabilities(made(arrays), epsilon=1.0), "levels", "private")
     ],
     "duff.error_law": [Scenario(lambda arrays: duff.error_law(made(arrays), epsilon=1.0), "levels", "private")],
-    "plots.levels": [Scenario(lambda arrays: plots.levels(made(arrays), 1.0), "levels", "operator")],
+    "plots.levels": [Scenario(lambda arrays: plots.levels(made(arrays), epsilon=1.0), "levels", "operator")],
     "race": [
         Scenario(lambda weights, size=size: race(weights, size=size), "weights") for size in (None, 4)
     ],

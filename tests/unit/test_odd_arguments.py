@@ -49,7 +49,7 @@ def test_a_number_of_categories_beyond_the_words_is_refused() -> None:
     objectives: tuple[Any, ...] = ("errors", "variance")
     for objective in objectives:
         with pytest.raises(ArgumentError, match="2\\*\\*64"):
-            allocate([10**400, 3], epsilon=1.0, objective=objective)
+            allocate([10**400, 3], epsilon=1.0, minimise=objective)
 
 
 @pytest.mark.parametrize("distance", ["hamming", "ordinal"])

@@ -6,6 +6,7 @@ from typing import Any
 
 from docutils import nodes
 from docutils.parsers.rst import Directive
+from docutils.utils.math.latex2mathml import tex2mathml
 
 import dpfast
 from dpfast import cli
@@ -13,18 +14,20 @@ from dpfast import cli
 project = "dpfast"
 author = "the dpfast developers"
 release = version = dpfast.__version__
-extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc", "sphinx.ext.mathjax"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc"]
+html_math_renderer = "mathml"
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
 html_theme = "furo"
 html_title = "dpfast"
 html_static_path: list[str] = []
+html_show_copyright = False
 # Types stand in the numpydoc sections; signatures stay short.
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 # It numbers the references of each docstring anew.
 numpydoc_show_class_members = False
-default_role = "code"
+default_role = "py:obj"  # a link where it leads somewhere, else code
 exclude_patterns = ["_build"]
 nitpicky = False
 
@@ -46,6 +49,20 @@ class Verbs(Directive):
         return found
 
 
+def inline_formula(writer: Any, node: nodes.math) -> None:
+    """A formula in MathML, which browsers draw by themselves: nothing is fetched from anywhere."""
+    writer.body.append(tex2mathml(node.astext()))
+    raise nodes.SkipNode
+
+
+def display_formula(writer: Any, node: nodes.math_block) -> None:
+    """The same on lines of its own."""
+    formula = tex2mathml(node.astext(), as_block=True)
+    writer.body.append(formula.replace("<math", '<math style="overflow: visible"', 1))
+    raise nodes.SkipNode
+
+
 def setup(app: Any) -> None:
-    """Tell Sphinx of the directive."""
+    """Tell Sphinx of the directive and of the formulas."""
     app.add_directive("dpfast-verbs", Verbs)
+    app.add_html_math_renderer("mathml", (inline_formula, None), (display_formula, None))

@@ -64,7 +64,8 @@ def test_a_page_of_a_mechanism_says_all_that_matters(page: Path) -> None:
     for part in ("Precondition", "Pseudocode", "Guarantee", "Proof note", "Tests"):
         assert f"**{part}.**" in text, part
     named = re.findall(r"`(tests/\S+?\.py)`", text)
-    assert named and all((ROOT / name).exists() for name in named)
+    assert named
+    assert all((ROOT / name).exists() for name in named)
 
 
 def test_links_lead_somewhere() -> None:

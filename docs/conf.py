@@ -58,7 +58,7 @@ def inline_formula(writer: Any, node: nodes.math) -> None:
 def display_formula(writer: Any, node: nodes.math_block) -> None:
     """The same on lines of its own."""
     formula = tex2mathml(node.astext(), as_block=True)
-    writer.body.append(formula.replace("<math", '<math style="overflow: visible"', 1))
+    writer.body.append(formula.replace("<math", '<math style="padding: 0.5em 0"', 1))
     raise nodes.SkipNode
 
 

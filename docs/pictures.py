@@ -45,6 +45,7 @@ def permanent() -> Any:
     axes.plot(releases, found, color=plots.COLOURS[1], label="fresh noise each time")
     axes.plot(releases, [found[0]] * len(releases), color=plots.COLOURS[0], label="permanent noise")
     axes.set(xlabel="releases of the same column, epsilon 1 each", ylabel="rows guessed right", ylim=(0.5, 1.02))
+    axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False, fontsize="small")
     return axes
 

@@ -28,6 +28,11 @@ if TYPE_CHECKING:
 
 __all__ = ["errors", "estimate", "extension", "levels", "privacy_error", "svg"]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 INCH: Final = 0.28  # the height of a row of estimates
 MOST_VERTICES: Final = 2000
 MARKERS: Final = "os^Dv"  # of the lines whose colours come again

@@ -70,6 +70,11 @@ __all__ = [
     "zcdp_of_exponential",
 ]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 WORD_BITS = 64
 WORD_RANGE = 2**WORD_BITS
 

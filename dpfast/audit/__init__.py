@@ -30,6 +30,11 @@ from dpfast.stratified import Stratified
 
 __all__ = ["AuditReport", "Event", "Finding", "audit"]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 METHODS: Final = ("auto", "exact", "samples")
 LEAST_SAMPLES: Final = 100
 MOST_SAMPLES: Final = 1 << 40

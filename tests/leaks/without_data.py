@@ -24,6 +24,7 @@ _BY_REASON = {
     "looks at what was released already": """
         Mechanism.estimate Mechanism.estimate_counts Mechanism.posterior Policy.estimate Estimate Estimate.labels Figures.labels
         Figures.to_arrow Figures.to_pandas estimate_change etl.spark.estimate plots.estimate Report Report.to_json
+        report.Explanation report.explain
         Ledger.charge Ledger.check Ledger.entries Ledger.head Ledger.left Ledger.spent Ledger.total etl.ledger.Entry
         Domain.decode""",
     "runs mechanisms on values that it makes up, or that an auditor does": """

@@ -2,26 +2,29 @@
 
 import argparse
 import os
+import sys
+from pathlib import Path
 from typing import Any
 
 from docutils import nodes
 from docutils.parsers.rst import Directive
-from docutils.utils.math.latex2mathml import tex2mathml
 
 import dpfast
 from dpfast import cli
 
+sys.path.append(str(Path(__file__).parent))  # for formulas
+
 project = "dpfast"
 author = "the dpfast developers"
 release = version = dpfast.__version__
-extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc", "formulas"]
 html_math_renderer = "mathml"
+html_show_copyright = False
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
 html_theme = "furo"
 html_title = "dpfast"
 html_static_path: list[str] = []
-html_show_copyright = False
 # Types stand in the numpydoc sections; signatures stay short.
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
@@ -49,20 +52,6 @@ class Verbs(Directive):
         return found
 
 
-def inline_formula(writer: Any, node: nodes.math) -> None:
-    """A formula in MathML, which browsers draw by themselves: nothing is fetched from anywhere."""
-    writer.body.append(tex2mathml(node.astext()))
-    raise nodes.SkipNode
-
-
-def display_formula(writer: Any, node: nodes.math_block) -> None:
-    """The same on lines of its own."""
-    formula = tex2mathml(node.astext(), as_block=True)
-    writer.body.append(formula.replace("<math", '<math style="padding: 0.5em 0"', 1))
-    raise nodes.SkipNode
-
-
 def setup(app: Any) -> None:
-    """Tell Sphinx of the directive and of the formulas."""
+    """Tell Sphinx of the directive."""
     app.add_directive("dpfast-verbs", Verbs)
-    app.add_html_math_renderer("mathml", (inline_formula, None), (display_formula, None))

@@ -221,6 +221,7 @@ def estimate(
     df: DataFrame,
     policy: Policy,
     columns: str | list[str] | tuple[str, ...],
+    *,
     by: str | tuple[str, ...] | None = None,
     **options: Any,
 ) -> Any:

@@ -59,7 +59,7 @@ def mean(
     ----------
     values, bounds, epsilon, neighbours, step, missing, by, keys, public_groups, rows_per_person, person, rng, column_name, \
 threads, ledger
-        As for `quantile`.
+        As for `median`.
 
     Returns
     -------

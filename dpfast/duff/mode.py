@@ -51,7 +51,7 @@ def mode(
     domain : Domain or list
         The public labels. Values outside it, and nulls where it has none, are not counted; they are no error.
     epsilon, neighbours, by, keys, public_groups, rows_per_person, person, rng, column_name, threads, ledger
-        As for `quantile`.
+        As for `median`.
 
     Returns
     -------

@@ -72,7 +72,12 @@ class Bounds(NamedTuple):
 
 
 class ErrorLaw:
-    """The law of distance and error of one answer: private data.
+    """The law of distance and error of one answer: private data. `error_law` makes it.
+
+    Parameters
+    ----------
+    levels : Levels
+    epsilon : Fraction
 
     Attributes
     ----------
@@ -82,6 +87,13 @@ class ErrorLaw:
         The chance of each.
     mean, rmse : float
         Of the error ``|x - T|``, in units of the values.
+
+    Examples
+    --------
+    >>> from dpfast import duff
+    >>> law = duff.error_law(duff.median_levels(range(1001), bounds=(0, 1000)), epsilon=1.0)
+    >>> law.quantile(0.5), law.quantile(0.95)
+    (1.0, 3.0)
     """
 
     __slots__ = (
@@ -134,8 +146,11 @@ class ErrorLaw:
         return self._at_truth + int(core.masses_total(counts, self._weights))
 
     def likely_error(self, chance: float) -> float:
-        """With probability 1 - chance or more no error exceeds this (T6): the radius of the distances that M points of their
-        weight would have with more than that chance, about (2 / epsilon) ln(M / chance)."""
+        """With probability 1 - chance or more no error exceeds this (T6).
+
+        It is the radius of the distances that M points of their weight would have with more than that chance, about
+        (2 / epsilon) ln(M / chance).
+        """
         failing = exact_number(chance, "chance")
         if not 0 < failing < 1:
             raise ArgumentError("chance must lie between 0 and 1")
@@ -172,7 +187,26 @@ class ErrorLaw:
         )
 
     def error_tail(self, error: float, beta: float | None = None) -> float:
-        """P(``|x - T|`` > error) is at most this (T5), for levels of a median under add_remove. Default: beta = epsilon / 8."""
+        """P(``|x - T|`` > error) is at most this (T5), for levels of a median under add_remove.
+
+        Parameters
+        ----------
+        error : float
+            In units of the values.
+        beta : float, optional
+            Above 0. Default: epsilon / 8.
+
+        Returns
+        -------
+        float
+
+        Examples
+        --------
+        >>> from dpfast import duff
+        >>> law = duff.error_law(duff.median_levels(range(1001), bounds=(0, 1000)), epsilon=1.0)
+        >>> 0 < law.error_tail(300, beta=0.05) < 0.03
+        True
+        """
         rate, epsilon = self._rate(beta), float(self._epsilon)
         steps = float(exact_number(error, "error") / self._levels.ratio)
         if steps <= 0:

@@ -296,11 +296,11 @@ def quantile(
     column : str
         Its name: integers, floats, booleans, dates or timestamps.
     q, bounds, epsilon, neighbours, step, missing
-        As for `dpfast.quantile`.
+        As for `dpfast.median`.
     by : str or tuple of str, optional
         Names of the columns that say which group a row is in.
     keys, public_groups, rows_per_person
-        As for `dpfast.quantile`.
+        As for `dpfast.median`.
     rng : Stream, optional
         On the driver. Default: a fresh stream, new entropy for this call.
     column_name : str or tuple of str

@@ -152,7 +152,7 @@ def test_words_are_charged_and_refused_like_sanitise(tmp_path: Path) -> None:
 
 def test_wrong_arguments_are_named() -> None:
     mechanism = MECHANISMS["response"]
-    with pytest.raises(ArgumentTypeError, match="one mechanism, not of a Stratified"):
+    with pytest.raises(ArgumentTypeError, match="one mechanism, not of Stratified"):
         kernels.table(Stratified("by", {0: mechanism}))  # type: ignore[arg-type]
     with pytest.raises(ArgumentTypeError, match="one mechanism, not of a str"):
         kernels.words("response", 3)  # type: ignore[arg-type]

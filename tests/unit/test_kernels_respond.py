@@ -154,7 +154,7 @@ def test_wrong_arguments_are_named() -> None:
     mechanism = MECHANISMS["response"]
     with pytest.raises(ArgumentTypeError, match="one mechanism, not of Stratified"):
         kernels.table(Stratified("by", {0: mechanism}))  # type: ignore[arg-type]
-    with pytest.raises(ArgumentTypeError, match="one mechanism, not of a str"):
+    with pytest.raises(ArgumentTypeError, match="one mechanism, not of str"):
         kernels.words("response", 3)  # type: ignore[arg-type]
     with pytest.raises(ArgumentTypeError, match=r"rng must be None or a dpfast\.Stream"):
         kernels.words(mechanism, 3, rng=np.random.default_rng(1))  # type: ignore[arg-type]

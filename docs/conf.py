@@ -2,6 +2,8 @@
 
 import argparse
 import os
+import sys
+from pathlib import Path
 from typing import Any
 
 from docutils import nodes
@@ -10,10 +12,14 @@ from docutils.parsers.rst import Directive
 import dpfast
 from dpfast import cli
 
+sys.path.append(str(Path(__file__).parent))  # for formulas
+
 project = "dpfast"
 author = "the dpfast developers"
 release = version = dpfast.__version__
-extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc", "sphinx.ext.mathjax"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc", "formulas"]
+html_math_renderer = "mathml"
+html_show_copyright = False
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
 html_theme = "furo"
@@ -25,7 +31,7 @@ autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 # It numbers the references of each docstring anew.
 numpydoc_show_class_members = False
-default_role = "code"
+default_role = "py:obj"  # a link where it leads somewhere, else code
 exclude_patterns = ["_build"]
 nitpicky = False
 

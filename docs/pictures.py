@@ -45,6 +45,7 @@ def permanent() -> Any:
     axes.plot(releases, found, color=plots.COLOURS[1], label="fresh noise each time")
     axes.plot(releases, [found[0]] * len(releases), color=plots.COLOURS[0], label="permanent noise")
     axes.set(xlabel="releases of the same column, epsilon 1 each", ylabel="rows guessed right", ylim=(0.5, 1.02))
+    axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False, fontsize="small")
     return axes
 
@@ -55,7 +56,7 @@ def density() -> Any:
     levels = duff.median_levels(values, bounds=(0, 100), step=1, neighbours="add_remove")
     width = 100.0  # noise on the median itself has to hide the worst case, the width of the bounds
     return plots.levels(
-        levels, 1.0, baselines={"Laplace noise": lambda x: np.exp(-abs(x - values[19]) / width) / (2 * width)}, mass=0.98
+        levels, epsilon=1.0, baselines={"Laplace noise": lambda x: np.exp(-abs(x - values[19]) / width) / (2 * width)}, mass=0.98
     )
 
 

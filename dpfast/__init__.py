@@ -25,7 +25,7 @@ from dpfast.errors import (
 )
 
 if TYPE_CHECKING:
-    from dpfast import audit, baselines, duff, etl, graph, histogram, kernels, plots, reference
+    from dpfast import audit, baselines, duff, etl, graph, histogram, kernels, plots, privacy, reference, report
     from dpfast._config import show_config
     from dpfast.certificates import verify
     from dpfast.change import estimate_change
@@ -82,7 +82,7 @@ _HOMES = {
     "show_config": "dpfast._config",
     "verify": "dpfast.certificates",
 }
-_MODULES = ("audit", "baselines", "duff", "etl", "graph", "histogram", "kernels", "plots", "reference")
+_MODULES = ("audit", "baselines", "duff", "etl", "graph", "histogram", "kernels", "plots", "privacy", "reference", "report")
 
 __all__ = [
     "ArgumentError",
@@ -130,11 +130,13 @@ __all__ = [
     "mode",
     "optimal_response",
     "plots",
+    "privacy",
     "quantile",
     "quantiles",
     "race",
     "race_slack",
     "reference",
+    "report",
     "sanitise_file",
     "show_config",
     "verify",

@@ -12,9 +12,10 @@ from dpfast._policy_plan import policy_digest
 from dpfast._policy_totals import certificate, described, realised_privacy, row_privacy
 from dpfast._rounding import integer
 from dpfast._spending import Pay, payment
+from dpfast._statement import check_delta
 from dpfast.errors import PolicyError
 from dpfast.mechanism import Mechanism
-from dpfast.privacy import Privacy, check_delta
+from dpfast.privacy import Privacy
 
 __all__ = ["Rules", "table_payment"]
 
@@ -162,13 +163,13 @@ class Rules:
         stated = certificate(self.columns, self.groups, self._rows(rows_per_person))
         return {**stated, "policy": self.digest.hex(), "unlisted": self.unlisted}
 
-    def describe(self, rows: int | None = None) -> list[ColumnPlan]:
+    def describe(self, n_rows: int | None = None) -> list[ColumnPlan]:
         """Return the figures of each sanitised column or joint group, without data.
 
         Parameters
         ----------
-        rows : int, optional
-            Number of rows of the table, for the standard errors.
+        n_rows : int, optional
+            Of the table, for the standard errors.
 
         Returns
         -------
@@ -182,7 +183,7 @@ class Rules:
         >>> round(plan.keep_probability, 4), round(plan.standard_error, 4)
         (0.7311, 0.0096)
         """
-        n = None if rows is None else integer(rows, "rows", minimum=1)
+        n = None if n_rows is None else integer(n_rows, "n_rows", minimum=1)
         return [plan_column(group, n) for group in self.groups]
 
 

@@ -7,10 +7,10 @@ from fractions import Fraction
 from typing import Any
 
 from dpfast._policy_groups import Group, Rule, Sanitiser
-from dpfast._rounding import float_below
+from dpfast._rounding import float_below, sum_up, times_up
 from dpfast.composition import compose
 from dpfast.integer_mechanism import CERTIFICATE_FORMAT
-from dpfast.privacy import Privacy, sum_up, times_up
+from dpfast.privacy import Privacy
 from dpfast.stratified import Stratified
 
 __all__ = ["asked_delta", "certificate", "composed", "described", "realised_privacy", "row_privacy"]

@@ -48,7 +48,7 @@ def allocate(
     *,
     epsilon: float,
     weights: Iterable[float] | None = None,
-    objective: Literal["errors", "variance"] = "errors",
+    minimise: Literal["errors", "variance"] = "errors",
 ) -> list[float]:
     """Split an epsilon over the columns of a row, for randomised response, at the least cost.
 
@@ -60,7 +60,7 @@ def allocate(
         What all columns spend together; finite, at least 0.
     weights : iterable of float, optional
         How much each column matters, at least 0; all alike by default.
-    objective : {"errors", "variance"}
+    minimise : {"errors", "variance"}
         "errors": the weighted expected number of changed cells in a row, sum of w (k-1) / (e^epsilon + k - 1). "variance": the
         weighted variance of estimated shares, sum of w / g^2 with g = (e^epsilon - 1) / (e^epsilon + k - 1).
 
@@ -102,8 +102,8 @@ def allocate(
         raise ArgumentError("epsilon must be finite; a column that needs no noise takes no part in the split")
     share = float_below(total)
     loads = _weights(weights, len(counts))
-    if objective not in ("errors", "variance"):
-        raise ArgumentError('objective must be "errors" or "variance"')
+    if minimise not in ("errors", "variance"):
+        raise ArgumentError('minimise must be "errors" or "variance"')
     shares = [0.0] * len(counts)
     used = [j for j, (k, w) in enumerate(zip(counts, loads, strict=True)) if k > 1 and w > 0]
     if share == 0.0 or not used:
@@ -111,7 +111,7 @@ def allocate(
     # The scale of the weights changes nothing; with the largest at 1 no product leaves the doubles, nor with the least at 1e-100.
     w = np.maximum(np.array([loads[j] for j in used]) / max(loads), 1e-100)
     m = np.array([float(counts[j] - 1) for j in used])
-    split = _Errors(w, m, share).best() if objective == "errors" else _least_variance(w, m, share)
+    split = _Errors(w, m, share).best() if minimise == "errors" else _least_variance(w, m, share)
     for j, part in zip(used, _at_most(split.tolist(), share), strict=True):
         shares[j] = part
     return shares

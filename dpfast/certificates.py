@@ -14,6 +14,7 @@ import numpy as np
 
 from dpfast._policy_totals import composed
 from dpfast._rounding import integer
+from dpfast._statement import check_delta, check_epsilon
 from dpfast._text import read_json
 from dpfast.errors import ArgumentTypeError, CertificateError, DpfastError
 from dpfast.hockey_stick import table_delta, table_epsilon
@@ -21,15 +22,7 @@ from dpfast.integer_mechanism import CERTIFICATE_FORMAT
 from dpfast.integer_table import IntegerTable
 from dpfast.matrix import table_digest
 from dpfast.mechanism import Mechanism
-from dpfast.privacy import (
-    Privacy,
-    check_delta,
-    check_epsilon,
-    response_delta,
-    response_epsilon,
-    response_is_uniform,
-    response_threshold,
-)
+from dpfast.privacy import Privacy, response_delta, response_epsilon, response_is_uniform, response_threshold
 from dpfast.randomness import STREAM_VERSION
 from dpfast.stratified import Stratified
 

@@ -27,8 +27,9 @@ from dpfast._exact_composition import ExactComposition
 from dpfast._grid_bounds import grid_bounds, grid_delta
 from dpfast._losses import LARGEST_STATEMENT, Law, Table, read_part
 from dpfast._rounding import float_below, sum_up
+from dpfast._statement import check_delta, check_epsilon
 from dpfast.errors import ArgumentError, ArgumentTypeError
-from dpfast.privacy import Privacy, check_delta, check_epsilon
+from dpfast.privacy import Privacy
 
 __all__ = ["compose", "compose_bounds", "composed_delta"]
 

@@ -317,7 +317,9 @@ class Domain(Alphabet):
 
         codes = np.asarray(codes)
         if codes.dtype.kind != "u" or codes.ndim != 1:
-            raise ArgumentTypeError("codes must be a 1-D array of unsigned integers")
+            raise ArgumentTypeError(
+                "codes must be a 1-D array of unsigned integers, as encode returns: codes.astype(numpy.uint32), say"
+            )
         if codes.size and int(codes.max()) >= self.size:
             raise ArgumentError("codes must be below the size of the domain")
         adapter = adapt(self, like, None)

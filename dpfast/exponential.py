@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from dpfast._statement import check_epsilon
 from dpfast.domain import Domain
 from dpfast.errors import ArgumentError, ArgumentTypeError
 from dpfast.hockey_stick import table_epsilon
 from dpfast.integer_table import IntegerTable, realise, stochastic
 from dpfast.matrix import TableMechanism
-from dpfast.privacy import check_epsilon
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -44,6 +44,11 @@ if TYPE_CHECKING:
 
 __all__ = ["answer_response", "answer_table", "sanitise_contingency", "sanitise_counts"]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 WORD_BITS: Final = 64
 
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from dpfast._statement import check_delta, check_epsilon
 from dpfast.channel import MatrixChannel
 from dpfast.domain import Domain
 from dpfast.hockey_stick import table_delta, table_epsilon
 from dpfast.integer_mechanism import IntegerMechanism
 from dpfast.integer_table import WORD_RANGE, IntegerTable, realise, stochastic
 from dpfast.mechanism import expected_rows
-from dpfast.privacy import check_delta, check_epsilon
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

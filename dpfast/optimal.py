@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import numpy as np
 
 from dpfast._rounding import exp_enclosure
+from dpfast._statement import check_delta, check_epsilon
 from dpfast.domain import Domain
 from dpfast.errors import ArgumentError, ArgumentTypeError, MissingPackageError, SolverError
 from dpfast.exponential import NAMES, distances
 from dpfast.hockey_stick import table_delta, table_epsilon
 from dpfast.integer_table import IntegerTable, realise, stochastic
 from dpfast.matrix import TableMechanism
-from dpfast.privacy import check_delta, check_epsilon
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

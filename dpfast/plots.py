@@ -28,6 +28,11 @@ if TYPE_CHECKING:
 
 __all__ = ["errors", "estimate", "extension", "levels", "privacy_error", "svg"]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 INCH: Final = 0.28  # the height of a row of estimates
 MOST_VERTICES: Final = 2000
 MARKERS: Final = "os^Dv"  # of the lines whose colours come again
@@ -140,7 +145,7 @@ def estimate(estimate: Figures, counts: ArrayLike | None = None, *, most: int = 
 
 
 def levels(
-    levels: Levels, epsilon: float, *, baselines: Mapping[str, Density] | None = None, mass: float = 0.99, ax: Any = None
+    levels: Levels, *, epsilon: float, baselines: Mapping[str, Density] | None = None, mass: float = 0.99, ax: Any = None
 ) -> Axes:
     """Draw the density of Duff's answer over the values, beside other mechanisms. The picture is private data.
 
@@ -176,7 +181,7 @@ def levels(
     --------
     >>> from dpfast import duff, plots
     >>> found = duff.median_levels([1, 2, 2, 3, 9], bounds=(0, 10), step=1, neighbours="add_remove")
-    >>> axes = plots.levels(found, 2.0)
+    >>> axes = plots.levels(found, epsilon=2.0)
     >>> data = axes.patches[0].get_data()
     >>> float((data.values * (data.edges[1:] - data.edges[:-1])).sum().round(9))
     1.0

@@ -52,33 +52,28 @@ import math
 from dpfast._rounding import (
     FIRST_DIGITS,
     ceiling,
-    exp_bounds,
     exp_enclosure,
     integer,
     log_above,
     ratio_above,
-    sum_up,
-    times_up,
 )
 from dpfast._statement import Privacy, check_delta, check_epsilon
 from dpfast.budget import allocate, zcdp_of_exponential
 from dpfast.errors import ArgumentError
 
 __all__ = [
-    "WORD_RANGE",
     "Privacy",
     "allocate",
-    "check_delta",
-    "check_epsilon",
-    "exp_bounds",
     "response_delta",
     "response_epsilon",
-    "response_is_uniform",
     "response_threshold",
-    "sum_up",
-    "times_up",
     "zcdp_of_exponential",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
 
 WORD_BITS = 64
 WORD_RANGE = 2**WORD_BITS

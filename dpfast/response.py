@@ -22,20 +22,13 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from dpfast._core import rows as core
+from dpfast._statement import check_delta, check_epsilon
 from dpfast.channel import SymmetricChannel
 from dpfast.domain import Domain
 from dpfast.errors import ArgumentError
 from dpfast.integer_mechanism import IntegerMechanism
 from dpfast.mechanism import expected_rows
-from dpfast.privacy import (
-    WORD_RANGE,
-    check_delta,
-    check_epsilon,
-    response_delta,
-    response_epsilon,
-    response_is_uniform,
-    response_threshold,
-)
+from dpfast.privacy import WORD_RANGE, response_delta, response_epsilon, response_is_uniform, response_threshold
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -17,6 +17,7 @@ from typing import Any, Final, Literal
 
 from dpfast._policy_base import Rules
 from dpfast._rounding import float_below, integer
+from dpfast._statement import check_delta, check_epsilon
 from dpfast._threads import check_threads
 from dpfast.audit._events import Event
 from dpfast.audit._exact import TabledMechanism, exact_report, worst_pairs
@@ -24,11 +25,15 @@ from dpfast.audit._report import AuditReport, Finding
 from dpfast.audit._samples import count_function, count_mechanism, sampled_report
 from dpfast.composition import compose_bounds
 from dpfast.errors import ArgumentError, ArgumentTypeError
-from dpfast.privacy import check_delta, check_epsilon
 from dpfast.randomness import Stream
 from dpfast.stratified import Stratified
 
 __all__ = ["AuditReport", "Event", "Finding", "audit"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
 
 METHODS: Final = ("auto", "exact", "samples")
 LEAST_SAMPLES: Final = 100

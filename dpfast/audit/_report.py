@@ -42,7 +42,7 @@ class Finding:
     event: Event
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class AuditReport:
     """What an audit says about the claim that a mechanism is (epsilon, delta)-differentially private.
 
@@ -144,6 +144,9 @@ class AuditReport:
         if math.isfinite(self.epsilon_upper):
             bound += f" and at most {self.epsilon_upper:.6g}"
         return f"{verdict}; {bound}"
+
+    def __repr__(self) -> str:
+        return f"<dpfast.audit.AuditReport: {self}>"
 
 
 def unseen(samples: int, reach: float, floor: float) -> str:

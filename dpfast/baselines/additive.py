@@ -29,11 +29,11 @@ def laplace(
     epsilon: float,
     delta: float = 0.0,
     statistic: Literal["median", "mean"] = "median",
-    neighbours: Neighbours,
+    neighbours: Neighbours = "add_remove",
     calibration: Literal["paper", "exact"] = "paper",
     step: Any = None,
-    column_name: Column = None,
     rng: Stream | None = None,
+    column_name: Column = None,
     ledger: Charges | None = None,
 ) -> Any:
     """Release a median or mean plus Laplace noise scaled to its global sensitivity.
@@ -58,10 +58,10 @@ def laplace(
     step : optional
         Of the public grid {i step} inside the bounds. Default: 1 for integers and dates, else the largest power of two that is at
         most (upper - lower) / 2**20.
-    column_name : str or tuple of str
-        Required with a keyed stream.
     rng : Stream, optional
         Default: a fresh stream.
+    column_name : str or tuple of str
+        Required with a keyed stream.
     ledger : Ledger, optional
         Charged before anything is drawn.
 

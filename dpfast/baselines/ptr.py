@@ -93,12 +93,12 @@ def propose_test_release(
     epsilon: float,
     delta: float = 0.0,
     statistic: Literal["median", "mean"] = "median",
-    neighbours: Neighbours,
+    neighbours: Neighbours = "add_remove",
     calibration: Literal["paper", "exact"] = "paper",
     tau: float | None = None,
     step: Any = None,
-    column_name: Column = None,
     rng: Stream | None = None,
+    column_name: Column = None,
     ledger: Charges | None = None,
 ) -> Any:
     """Release a median or mean plus noise for a proposed sensitivity, or None; (epsilon, delta)-private.
@@ -111,7 +111,7 @@ def propose_test_release(
         The same for this mechanism.
     tau : float, optional
         The proposed sensitivity; public. Default: (upper - lower) / 1000.
-    step, column_name, rng, ledger
+    step, rng, column_name, ledger
         As for `laplace`.
 
     Returns

@@ -48,7 +48,9 @@ LEAST_SWAP_BETA: Final = Fraction(1, 1 << 20)
 LONGEST: Final = 44  # e^-44 < 2^-63
 
 
-def smooth_sensitivity(values: ArrayLike, *, bounds: Any, beta: float, neighbours: Neighbours, rank: int | None = None) -> float:
+def smooth_sensitivity(
+    values: ArrayLike, *, bounds: Any, beta: float, neighbours: Neighbours = "add_remove", rank: int | None = None
+) -> float:
     """Smooth sensitivity of the lower median, or under replace_one of another order statistic: private data, not for release.
 
     The largest e^(-beta d(S, S')) LS(S') over all data sets S' within the bounds, LS being how far the statistic can move between

@@ -37,11 +37,11 @@ def smooth_cauchy(
     epsilon: float,
     delta: float = 0.0,
     statistic: Literal["median", "mean"] = "median",
-    neighbours: Neighbours,
+    neighbours: Neighbours = "add_remove",
     calibration: Literal["paper", "exact"] = "paper",
     step: Any = None,
-    column_name: Column = None,
     rng: Stream | None = None,
+    column_name: Column = None,
     ledger: Charges | None = None,
 ) -> Any:
     """Release a median or mean plus Cauchy noise scaled to its smooth sensitivity.
@@ -52,7 +52,7 @@ def smooth_cauchy(
         As for `laplace`.
     calibration : {"paper", "exact"}
         "paper": beta = alpha = epsilon / 6. "exact": the largest alpha for beta = epsilon / 6, 6.2 times as large at epsilon 1.
-    step, column_name, rng, ledger
+    step, rng, column_name, ledger
         As for `laplace`.
 
     Returns
@@ -106,12 +106,12 @@ def smooth_student_t(
     epsilon: float,
     delta: float = 0.0,
     statistic: Literal["median", "mean"] = "median",
-    neighbours: Neighbours,
+    neighbours: Neighbours = "add_remove",
     calibration: Literal["paper", "exact"] = "paper",
     degrees: int = STUDENT_DEGREES,
     step: Any = None,
-    column_name: Column = None,
     rng: Stream | None = None,
+    column_name: Column = None,
     ledger: Charges | None = None,
 ) -> Any:
     """Release a median or mean plus noise of Student's t scaled to its smooth sensitivity.
@@ -124,7 +124,7 @@ def smooth_student_t(
         "paper": epsilon = beta (d + 1) + alpha (d + 1) / (2 sqrt d), in equal halves. "exact": a larger alpha for that beta.
     degrees : int
         Degrees of freedom, d, from 1 to 2**20; public.
-    step, column_name, rng, ledger
+    step, rng, column_name, ledger
         As for `laplace`.
 
     Returns
@@ -182,11 +182,11 @@ def smooth_polyplace(
     epsilon: float,
     delta: float = 0.0,
     statistic: Literal["median", "mean"] = "median",
-    neighbours: Neighbours,
+    neighbours: Neighbours = "add_remove",
     calibration: Literal["paper", "exact"] = "paper",
     step: Any = None,
-    column_name: Column = None,
     rng: Stream | None = None,
+    column_name: Column = None,
     ledger: Charges | None = None,
 ) -> Any:
     """Release a median or mean plus PolyPlace noise scaled to its smooth sensitivity, the lightest that is pure.
@@ -197,7 +197,7 @@ def smooth_polyplace(
         As for `laplace`.
     calibration : {"paper", "exact"}
         The same for this mechanism, whose published constants are tight: beta = epsilon / 6.
-    step, column_name, rng, ledger
+    step, rng, column_name, ledger
         As for `laplace`.
 
     Returns
@@ -251,11 +251,11 @@ def smooth_laplace(
     epsilon: float,
     delta: float = 0.0,
     statistic: Literal["median", "mean"] = "median",
-    neighbours: Neighbours,
+    neighbours: Neighbours = "add_remove",
     calibration: Literal["paper", "exact"] = "paper",
     step: Any = None,
-    column_name: Column = None,
     rng: Stream | None = None,
+    column_name: Column = None,
     ledger: Charges | None = None,
 ) -> Any:
     """Release a median or mean plus Laplace noise scaled to its smooth sensitivity; (epsilon, delta)-private.
@@ -267,7 +267,7 @@ def smooth_laplace(
     calibration : {"paper", "exact"}
         Both with beta = epsilon / (2 ln(2 / delta)). "paper": alpha = epsilon / 2, or less where that is not private (at large
         epsilon; refused where no alpha is). "exact": the largest alpha.
-    step, column_name, rng, ledger
+    step, rng, column_name, ledger
         As for `laplace`.
 
     Returns
@@ -322,11 +322,11 @@ def smooth_laplace_lognormal(
     epsilon: float,
     delta: float = 0.0,
     statistic: Literal["median", "mean"] = "median",
-    neighbours: Neighbours,
+    neighbours: Neighbours = "add_remove",
     calibration: Literal["paper", "exact"] = "paper",
     step: Any = None,
-    column_name: Column = None,
     rng: Stream | None = None,
+    column_name: Column = None,
     ledger: Charges | None = None,
 ) -> Any:
     """Release a median or mean plus log-normally scaled Laplace noise; (epsilon, delta)-private.
@@ -338,7 +338,7 @@ def smooth_laplace_lognormal(
     calibration : {"paper", "exact"}
         How (epsilon, delta) is turned into concentrated privacy: "paper": rho + 2 sqrt(rho ln(1 / delta)). "exact": Canonne,
         Kamath and Steinke. t is a sixth of the concentrated epsilon, sigma and s the best for it.
-    step, column_name, rng, ledger
+    step, rng, column_name, ledger
         As for `laplace`.
 
     Returns

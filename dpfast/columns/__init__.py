@@ -58,8 +58,12 @@ def adapt(domain: Domain, column: Any, name: Any) -> ColumnAdapter:
         from dpfast.columns.arrow import ArrowColumn
 
         return ArrowColumn(domain, imported, name)
-    table = "; a Policy takes tables" if hasattr(type(column), "columns") else ""
-    raise ArgumentTypeError(f"a column is {CONTAINERS}, not {type(column).__name__}{table}")
+    advice = "; a Policy takes tables" if hasattr(type(column), "columns") else ""
+    if isinstance(column, (list, tuple)):
+        advice = ": make it one of these, as by numpy.array(column)"
+    elif type(column).__name__ == "Categorical":
+        advice = ": make it one of these, as by pandas.Series(column)"
+    raise ArgumentTypeError(f"a column is {CONTAINERS}, not {type(column).__name__}{advice}")
 
 
 def plain_column(column: Any) -> Any:

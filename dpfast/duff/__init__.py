@@ -19,10 +19,11 @@ if TYPE_CHECKING:
     from dpfast.duff.sampling import log_probabilities, sample
     from dpfast.duff.selection import median, quantile
     from dpfast.duff.triangles import count_triangles
-    from dpfast.duff.utility import error_law
+    from dpfast.duff.utility import ErrorLaw, error_law
 
 # Where each public name lives; modules load on first use.
 _HOMES = {
+    "ErrorLaw": "dpfast.duff.utility",
     "Grid": "dpfast.duff.grid",
     "Levels": "dpfast.duff.levels",
     "count_triangles": "dpfast.duff.triangles",
@@ -41,6 +42,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "ErrorLaw",
     "Grid",
     "Levels",
     "count_triangles",

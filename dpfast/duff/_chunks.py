@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import numpy as np
 
 from dpfast.duff._chunk_parts import PIECE_ROWS, USE, ArrayChunk, ArrowChunk, types_of
-from dpfast.duff.grid import type_of_bounds
+from dpfast.duff.grid import check_pair, type_of_bounds
 from dpfast.errors import ArgumentError, ArgumentTypeError
 from dpfast.randomness import fresh_key
 
@@ -159,6 +159,7 @@ def open_values(values: Any, bounds: Any) -> Column:
     A list, an array of objects, and Arrow's type of nothing but nulls declare no type, and what they happen to hold is data: they
     count as values of the type that the public bounds have.
     """
+    check_pair(bounds)
     known = _known(values, bounds)
     if known is not None:
         return known
@@ -179,7 +180,8 @@ def as_memory(values: Any) -> Memory:
     known = _known(values, None)
     if known is None:
         raise ArgumentTypeError(
-            "a chunk of values is a numpy array, a pyarrow Array or ChunkedArray, or a pandas or polars Series"
+            "values are no column that is known, nor an object that gives such chunks: numpy arrays, pyarrow Arrays or "
+            "ChunkedArrays, pandas or polars Series"
         )
     return known
 

@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from dpfast._rounding import integer
 from dpfast.errors import ArgumentError, ArgumentTypeError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["MOST_POINTS", "Grid", "exact_number", "exact_step", "grid_values", "step_numbers", "type_of_bounds"]
 
@@ -64,6 +65,12 @@ def step_numbers(step: Any) -> tuple[int | float | Fraction, Fraction]:
     if isinstance(step, (float, np.floating)):
         return float(step), ratio
     return ratio, ratio
+
+
+def check_pair(bounds: Any) -> None:
+    """Refuse bounds that are no pair."""
+    if not isinstance(bounds, (tuple, list, np.ndarray)) or len(bounds) != 2:
+        raise ArgumentTypeError("bounds must be a pair (lower, upper) of public numbers; they are never taken from the data")
 
 
 def type_of_bounds(bounds: Any) -> np.dtype[Any]:
@@ -152,8 +159,7 @@ class Grid:
     __slots__ = ("dtype", "origin", "ratio", "size", "step")
 
     def __init__(self, bounds: Any, *, step: Any = None, dtype: Any = None) -> None:
-        if not isinstance(bounds, (tuple, list, np.ndarray)) or len(bounds) != 2:
-            raise ArgumentTypeError("bounds must be a pair (lower, upper) of public numbers; they are never taken from the data")
+        check_pair(bounds)
         kind = None if dtype is None else np.dtype(dtype)
         self.dtype = kind if kind is not None and kind.kind in "Mm" else None
         lower, upper = (self._number(bound, name) for bound, name in zip(bounds, ("lower bound", "upper bound"), strict=True))
@@ -199,7 +205,7 @@ class Grid:
 
     def value(self, index: int) -> Any:
         """The value of a point: int for an int step, else the nearest double; a date or duration of numpy for such values."""
-        number = self.origin + int(index)
+        number = self.origin + integer(index, "index", minimum=-(1 << 63))
         if self.dtype is not None:
             return np.array(math.floor(number * self.ratio), np.int64).view(self.dtype)[()]
         if isinstance(self.step, int):
@@ -223,8 +229,9 @@ class Grid:
         )
         return units.view(self.dtype)
 
-    def snap(self, values: NDArray[Any]) -> NDArray[np.int64]:
+    def snap(self, values: ArrayLike) -> NDArray[np.int64]:
         """The number of the point nearest to each value, halves up, within the bounds. NaN and NaT are the caller's matter."""
+        values = np.asarray(values)
         kind = values.dtype.kind
         if kind in "Mm":
             if self.dtype is None or values.dtype != self.dtype:

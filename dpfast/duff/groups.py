@@ -53,6 +53,8 @@ def domain_of_keys(by: Any, keys: Any) -> Domain:
     if not isinstance(by, tuple):
         if isinstance(keys, list) and keys == list(range(len(keys))) and not any(isinstance(key, bool) for key in keys[:2]):
             keys = range(len(keys))  # a domain that need not be listed
+        if isinstance(keys, list) and keys and isinstance(keys[0], tuple):
+            raise ArgumentTypeError("keys that are tuples are those of several columns; give by= as a tuple of columns")
         return Domain(keys, unknown="randomise")
     if not isinstance(keys, (list, tuple)) or not all(isinstance(key, tuple) and len(key) == len(by) for key in keys):
         raise ArgumentTypeError("keys of several columns are a list of tuples, one value a column")

@@ -50,8 +50,8 @@ def quantiles(
     public_groups: bool = False,
     rows_per_person: int = 1,
     person: Any = None,
-    column_name: Column = None,
     rng: Stream | None = None,
+    column_name: Column = None,
     threads: int | None = None,
     ledger: Charges | None = None,
 ) -> NDArray[Any]:
@@ -60,17 +60,17 @@ def quantiles(
     Parameters
     ----------
     values : column of numbers, shape (n_rows,)
-        As for `quantile`.
+        As for `median`.
     qs : sequence of float, Fraction, Decimal, or pairs of ints
         Above 0 and up to 1, in any order; at most 1023 different ones. A float is read as the shortest decimal that denotes it.
     bounds, epsilon, neighbours, step
-        As for `quantile`.
+        As for `median`.
     method : {"joint", "recursive", "independent"}
         "joint": one draw of all answers, by far the most accurate for up to some dozens of quantiles. "recursive": the middle
         quantile first, then the others among the rows below and above the answer; for many quantiles. "independent": each with an
         equal share of epsilon, sorted.
-    missing, by, keys, public_groups, rows_per_person, person, column_name, rng, threads, ledger
-        As for `quantile`.
+    missing, by, keys, public_groups, rows_per_person, person, rng, column_name, threads, ledger
+        As for `median`.
 
     Returns
     -------

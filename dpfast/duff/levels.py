@@ -114,7 +114,7 @@ class Levels:
 
     def value(self, index: int) -> int | float:
         """The value of a grid index: an int for an int step, else the nearest double."""
-        number = self.origin + int(index)
+        number = self.origin + integer(index, "index", minimum=-(1 << 63))
         if isinstance(self.step, int):
             return number * self.step
         return number * self.ratio.numerator / self.ratio.denominator

@@ -46,8 +46,8 @@ def mean(
     public_groups: bool = False,
     rows_per_person: int = 1,
     person: Any = None,
-    column_name: Column = None,
     rng: Stream | None = None,
+    column_name: Column = None,
     threads: int | None = None,
     ledger: Charges | None = None,
 ) -> Any:
@@ -57,9 +57,9 @@ def mean(
 
     Parameters
     ----------
-    values, bounds, epsilon, neighbours, step, missing, by, keys, public_groups, rows_per_person, person, column_name, rng, \
+    values, bounds, epsilon, neighbours, step, missing, by, keys, public_groups, rows_per_person, person, rng, column_name, \
 threads, ledger
-        As for `quantile`.
+        As for `median`.
 
     Returns
     -------

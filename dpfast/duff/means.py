@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 __all__ = ["extreme_levels", "mean_levels"]
 
 
-def mean_levels(values: ArrayLike, *, bounds: Any, step: Any = None, neighbours: Neighbours, missing: Any = None) -> Levels:
+def mean_levels(
+    values: ArrayLike, *, bounds: Any, step: Any = None, neighbours: Neighbours = "add_remove", missing: Any = None
+) -> Levels:
     """Levels of the mean of the values on the grid.
 
     Parameters

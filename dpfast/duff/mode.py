@@ -37,8 +37,8 @@ def mode(
     public_groups: bool = False,
     rows_per_person: int = 1,
     person: Any = None,
-    column_name: Column = None,
     rng: Stream | None = None,
+    column_name: Column = None,
     threads: int | None = None,
     ledger: Charges | None = None,
 ) -> Any:
@@ -50,8 +50,8 @@ def mode(
         Of any type that the domain encodes, or a list.
     domain : Domain or list
         The public labels. Values outside it, and nulls where it has none, are not counted; they are no error.
-    epsilon, neighbours, by, keys, public_groups, rows_per_person, person, column_name, rng, threads, ledger
-        As for `quantile`.
+    epsilon, neighbours, by, keys, public_groups, rows_per_person, person, rng, column_name, threads, ledger
+        As for `median`.
 
     Returns
     -------

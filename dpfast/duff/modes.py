@@ -6,27 +6,28 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpfast.domain import Domain
 from dpfast.duff.data import check_neighbours
 from dpfast.duff.levels import Levels
-from dpfast.errors import ArgumentTypeError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
-    from dpfast.domain import Domain
     from dpfast.duff.data import Neighbours
 
 __all__ = ["counts_of_codes", "label_codes", "label_counts", "levels_of_counts", "mode_levels"]
 
 
-def mode_levels(values: Any, *, domain: Domain, neighbours: Neighbours) -> Levels:
+def mode_levels(values: Any, *, domain: Domain | Sequence[Any], neighbours: Neighbours = "add_remove") -> Levels:
     """Levels of the mode over a public domain: grid index i is its i-th value, and ties are all modes.
 
     Parameters
     ----------
     values : column
         Any that the domain encodes, or a list. Values outside the domain are not counted.
-    domain : Domain
+    domain : Domain or list
         Public.
     neighbours : {"add_remove", "replace_one"}
 
@@ -50,13 +51,13 @@ def mode_levels(values: Any, *, domain: Domain, neighbours: Neighbours) -> Level
 
     Examples
     --------
-    >>> from dpfast import Domain
-    >>> levels = mode_levels(["a", "c", "c"], domain=Domain(["a", "b", "c", "d"]), neighbours="add_remove")
+    >>> levels = mode_levels(["a", "c", "c"], domain=["a", "b", "c", "d"], neighbours="add_remove")
     >>> levels.distance.tolist()
     [1, 2, 0, 2]
     """
     check_neighbours(neighbours)
-    return levels_of_counts(*label_counts(values, domain), domain.size)
+    labels = Domain.of(domain)
+    return levels_of_counts(*label_counts(values, labels), labels.size)
 
 
 def levels_of_counts(labels: NDArray[np.int64], counts: NDArray[np.int64], size: int) -> Levels:
@@ -82,8 +83,6 @@ def label_counts(values: Any, domain: Domain) -> tuple[NDArray[np.int64], NDArra
 
 def label_codes(values: Any, domain: Domain) -> NDArray[Any]:
     """The code of each value; the size of the domain, or more, for values outside."""
-    if not hasattr(domain, "encode"):
-        raise ArgumentTypeError("domain must be a dpfast.Domain: the public list of labels")
     rule = domain if domain.other is not None else domain.with_rule(unknown="randomise")
     if isinstance(values, (list, tuple)):
         values = np.fromiter(values, object, len(values))  # whatever they happen to be: a list declares no type

@@ -35,7 +35,9 @@ __all__ = [
 ]
 
 
-def median_levels(values: ArrayLike, *, bounds: Any, step: Any = None, neighbours: Neighbours, missing: Any = None) -> Levels:
+def median_levels(
+    values: ArrayLike, *, bounds: Any, step: Any = None, neighbours: Neighbours = "add_remove", missing: Any = None
+) -> Levels:
     """Levels of the lower median, the order statistic of rank (n + 1) // 2; see `quantile_levels`.
 
     Parameters
@@ -62,7 +64,7 @@ def median_levels(values: ArrayLike, *, bounds: Any, step: Any = None, neighbour
 
 
 def quantile_levels(
-    values: ArrayLike, q: Any, *, bounds: Any, step: Any = None, neighbours: Neighbours, missing: Any = None
+    values: ArrayLike, q: Any, *, bounds: Any, step: Any = None, neighbours: Neighbours = "add_remove", missing: Any = None
 ) -> Levels:
     """Levels of the q-quantile, the order statistic of rank max(1, ceil(q n)).
 

@@ -49,8 +49,8 @@ def median(
     public_groups: bool = False,
     rows_per_person: int = 1,
     person: Any = None,
-    column_name: Column = None,
     rng: Stream | None = None,
+    column_name: Column = None,
     threads: int | None = None,
     ledger: Charges | None = None,
 ) -> Any:
@@ -60,14 +60,49 @@ def median(
 
     Parameters
     ----------
-    values, bounds, epsilon, neighbours, step, method, missing, by, keys, public_groups, rows_per_person, person, column_name, \
-rng, threads, ledger
-        As for `quantile`.
+    values : column of numbers, shape (n_rows,)
+        A numpy array (also memory-mapped), a pyarrow Array or ChunkedArray, a pandas or polars Series, a list, or any object that
+        can be iterated over again and again and gives chunks of a declared type. Integers, floats, booleans, dates, timestamps,
+        durations. A list or an array of objects declares no type and counts as of that of the bounds: two ints make integers.
+    bounds : (lower, upper)
+        Public. Values outside, also infinite ones, are clipped.
+    epsilon : float
+        What the whole call spends on a person; finite, at least 0.
+    neighbours : {"add_remove", "replace_one"}
+        The first keeps the number of rows private, the second makes it public.
+    step : optional
+        Of the public grid {i step} inside the bounds. Default: 1 for integers, booleans, dates and times (their unit), else the
+        largest power of two that is at most (upper - lower) / 2**20.
+    method : {"duff", "piecewise_laplace"}
+        The exponential mechanism on the distance of data sets, or on that distance with straight lines between the order
+        statistics, which is better on fine grids: see `dpfast.duff.laplace`.
+    missing : number, optional
+        What NaN and null count as under replace_one; default the lower bound. Under add_remove they are dropped.
+    by : column, or tuple of columns, optional
+        The group of each row.
+    keys : list or Domain, required with `by`
+        The public groups: values, or tuples of them for several columns. Every one is answered, also where it has no rows; rows
+        of other groups are dropped.
+    public_groups : bool
+        Under replace_one `by` is refused unless this says that the group of each row is public.
+    rows_per_person : int
+        Rows that one person may have; the caller vouches for it, or gives `person`. A draw is made at epsilon / rows_per_person.
+    person : column, optional
+        Whose row it is: integers or text. Of each person at most `rows_per_person` rows are kept, at random; rows without a
+        person are dropped. Needs add_remove.
+    rng : Stream, optional
+        Default: a fresh stream, new entropy for this call.
+    column_name : str or tuple of str
+        Required with a keyed stream; keeps the noise of two columns apart.
+    threads : int, optional
+        Default: all. The answer does not depend on it.
+    ledger : Ledger, optional
+        Is charged before anything is drawn.
 
     Returns
     -------
-    int, float, numpy.datetime64 or timedelta64; with `by=` an ndarray of shape (len(keys),)
-        Values of the grid.
+    int, float, numpy.datetime64 or timedelta64; with `by=` an ndarray of shape (len(keys),), in the order of the keys
+        Values of the grid: int for an int step, else float; dates and times in the unit of the values, timestamps in UTC.
 
     Raises
     ------
@@ -76,8 +111,13 @@ rng, threads, ledger
 
     Notes
     -----
-    **Privacy guarantee.** Pure `epsilon`, exactly; see `quantile`.
-    **Cost.** One pass; see `quantile`.
+    **Privacy guarantee.** Pure `epsilon` for neighbouring data sets, exactly: a grid point x is released with probability
+    w_d(x) / sum of w in integers, d(x) being the number of persons to add or remove (or replace) until x is the median, and
+    w_k <= e^(epsilon / 2) w_{k+1}. No delta, nothing rounded. Groups are disjoint, so each is answered with all of epsilon; a
+    person's `rows_per_person` rows may lie in several. The time a call takes is not protected.
+    **Cost.** One pass over the data (two where they are not in memory), a few times that of `numpy.max`; memory some hundredths
+    of the column. By group: the rows are put together by group, some 20 bytes a row. Where 2 (ln points + 14) / epsilon exceeds
+    the number of rows, they are sorted.
 
     References
     ----------
@@ -127,8 +167,8 @@ def quantile(
     public_groups: bool = False,
     rows_per_person: int = 1,
     person: Any = None,
-    column_name: Column = None,
     rng: Stream | None = None,
+    column_name: Column = None,
     threads: int | None = None,
     ledger: Charges | None = None,
 ) -> Any:
@@ -139,50 +179,17 @@ def quantile(
     Parameters
     ----------
     values : column of numbers, shape (n_rows,)
-        A numpy array (also memory-mapped), a pyarrow Array or ChunkedArray, a pandas or polars Series, a list, or any object that
-        can be iterated over again and again and gives chunks of a declared type. Integers, floats, booleans, dates, timestamps,
-        durations. A list or an array of objects declares no type and counts as of that of the bounds: two ints make integers.
+        As for `median`.
     q : float, Fraction, Decimal, or a pair of ints
         From 0 to 1. A float is read as the shortest decimal that denotes it: 0.1 is one tenth.
-    bounds : (lower, upper)
-        Public. Values outside, also infinite ones, are clipped.
-    epsilon : float
-        What the whole call spends on a person; finite, at least 0.
-    neighbours : {"add_remove", "replace_one"}
-        The first keeps the number of rows private, the second makes it public.
-    step : optional
-        Of the public grid {i step} inside the bounds. Default: 1 for integers, booleans, dates and times (their unit), else the
-        largest power of two that is at most (upper - lower) / 2**20.
-    method : {"duff", "piecewise_laplace"}
-        The exponential mechanism on the distance of data sets, or on that distance with straight lines between the order
-        statistics, which is better on fine grids: see `dpfast.duff.laplace`.
-    missing : number, optional
-        What NaN and null count as under replace_one; default the lower bound. Under add_remove they are dropped.
-    by : column, or tuple of columns, optional
-        The group of each row.
-    keys : list or Domain, required with `by`
-        The public groups: values, or tuples of them for several columns. Every one is answered, also where it has no rows; rows
-        of other groups are dropped.
-    public_groups : bool
-        Under replace_one `by` is refused unless this says that the group of each row is public.
-    rows_per_person : int
-        Rows that one person may have; the caller vouches for it, or gives `person`. A draw is made at epsilon / rows_per_person.
-    person : column, optional
-        Whose row it is: integers or text. Of each person at most `rows_per_person` rows are kept, at random; rows without a
-        person are dropped. Needs add_remove.
-    column_name : str or tuple of str
-        Required with a keyed stream; keeps the noise of two columns apart.
-    rng : Stream, optional
-        Default: a fresh stream, new entropy for this call.
-    threads : int, optional
-        Default: all. The answer does not depend on it.
-    ledger : Ledger, optional
-        Is charged before anything is drawn.
+    bounds, epsilon, neighbours, step, method, missing, by, keys, public_groups, rows_per_person, person, rng, column_name, \
+threads, ledger
+        As for `median`.
 
     Returns
     -------
-    int, float, numpy.datetime64 or timedelta64; with `by=` an ndarray of shape (len(keys),), in the order of the keys
-        Values of the grid: int for an int step, else float; dates and times in the unit of the values, timestamps in UTC.
+    int, float, numpy.datetime64 or timedelta64; with `by=` an ndarray of shape (len(keys),)
+        Values of the grid.
 
     Raises
     ------
@@ -191,13 +198,8 @@ def quantile(
 
     Notes
     -----
-    **Privacy guarantee.** Pure `epsilon` for neighbouring data sets, exactly: a grid point x is released with probability
-    w_d(x) / sum of w in integers, d(x) being the number of persons to add or remove (or replace) until x is the quantile, and
-    w_k <= e^(epsilon / 2) w_{k+1}. No delta, nothing rounded. Groups are disjoint, so each is answered with all of epsilon; a
-    person's `rows_per_person` rows may lie in several. The time a call takes is not protected.
-    **Cost.** One pass over the data (two where they are not in memory), a few times that of `numpy.max`; memory some hundredths
-    of the column. By group: the rows are put together by group, some 20 bytes a row. Where 2 (ln points + 14) / epsilon exceeds
-    the number of rows, they are sorted.
+    **Privacy guarantee.** Pure `epsilon`, exactly; see `median`.
+    **Cost.** One pass; see `median`.
 
     References
     ----------

@@ -66,9 +66,9 @@ def count_triangles(
     neighbours: Literal["edge"] = "edge",
     method: Literal["ladder", "smooth_cauchy"] = "ladder",
     rng: Stream | None = None,
+    column_name: Column = None,
     threads: int | None = None,
     ledger: Charges | None = None,
-    column_name: Column = None,
 ) -> int:
     """Count the triangles of an undirected graph whose edges are private.
 
@@ -88,13 +88,13 @@ def count_triangles(
         count plus Cauchy noise scaled to its smooth sensitivity, the baseline; rounded and clamped to the possible counts.
     rng : Stream, optional
         Default: a fresh stream.
+    column_name : str or tuple of str
+        Required with a keyed stream.
     threads : int, optional
         For the uniformity of calls; the count is made by one thread.
     ledger : Ledger, optional
         Charged before anything is drawn, for neighbours "edge": `epsilon` times the edges that its `rows_per_person` grants a
         person. A ledger of rows of tables refuses it; make one with ``cap=Privacy(epsilon, neighbours="edge")``.
-    column_name : str or tuple of str
-        Required with a keyed stream.
 
     Returns
     -------

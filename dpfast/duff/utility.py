@@ -21,7 +21,7 @@ import numpy as np
 from dpfast._core import duff as core
 from dpfast.duff.grid import exact_number
 from dpfast.duff.levels import check_levels
-from dpfast.duff.weights import FIRST_WEIGHT, Weights, check_epsilon
+from dpfast.duff.weights import FIRST_WEIGHT, Weights, check_epsilon, last_distance
 from dpfast.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Bounds", "ErrorLaw", "error_law"]
 
+MANY: Final = 1 << 16  # distances, from which on it pays to find out where weights stop falling
 ROUNDED: Final = 1.25  # by how much a step of the table may exceed the power: 1 for its ceiling, 1/4 for that of its factor
 
 
@@ -51,9 +52,9 @@ class Bounds(NamedTuple):
     mean_bound : float
         The mean error is at most this (T4); infinite unless beta < epsilon / 4.
     distance_tail : ndarray
-        For each k = 0, 1, ...: P(d > k) is at most this (T1).
+        For each k = 0, 1, ... up to the last whose weight is another one: P(d > k) is at most this (T1).
     radius_bound : ndarray
-        For each k: no point within distance k is further from the truth than this (T2).
+        For each of these k: no point within distance k is further from the truth than this (T2).
     """
 
     beta: float
@@ -65,9 +66,18 @@ class Bounds(NamedTuple):
     distance_tail: NDArray[np.float64]
     radius_bound: NDArray[np.float64]
 
+    def __repr__(self) -> str:
+        numbers = ", ".join(f"{name}={getattr(self, name):.6g}" for name in self._fields[:6])
+        return f"Bounds({numbers}, and two arrays of {self.distance_tail.size})"
+
 
 class ErrorLaw:
-    """The law of distance and error of one answer: private data.
+    """The law of distance and error of one answer: private data. `error_law` makes it.
+
+    Parameters
+    ----------
+    levels : Levels
+    epsilon : Fraction
 
     Attributes
     ----------
@@ -77,6 +87,13 @@ class ErrorLaw:
         The chance of each.
     mean, rmse : float
         Of the error ``|x - T|``, in units of the values.
+
+    Examples
+    --------
+    >>> from dpfast import duff
+    >>> law = duff.error_law(duff.median_levels(range(1001), bounds=(0, 1000)), epsilon=1.0)
+    >>> law.quantile(0.5), law.quantile(0.95)
+    (1.0, 3.0)
     """
 
     __slots__ = (
@@ -129,8 +146,11 @@ class ErrorLaw:
         return self._at_truth + int(core.masses_total(counts, self._weights))
 
     def likely_error(self, chance: float) -> float:
-        """With probability 1 - chance or more no error exceeds this (T6): the radius of the distances that M points of their
-        weight would have with more than that chance, about (2 / epsilon) ln(M / chance)."""
+        """With probability 1 - chance or more no error exceeds this (T6).
+
+        It is the radius of the distances that M points of their weight would have with more than that chance, about
+        (2 / epsilon) ln(M / chance).
+        """
         failing = exact_number(chance, "chance")
         if not 0 < failing < 1:
             raise ArgumentError("chance must lie between 0 and 1")
@@ -143,6 +163,8 @@ class ErrorLaw:
         rate, epsilon = self._rate(beta), float(self._epsilon)
         log_smooth, log_half = self._smoothness(rate), self._smoothness(epsilon / 2)
         last = int(self.distance[-1])
+        if last > MANY:
+            last = min(last, last_distance(Weights(self._epsilon)))
         table = Weights(self._epsilon).of(np.arange(last + 2)).astype(np.float64)
         size, step, normaliser = float(self._levels.measure.sum()), float(self._levels.ratio), self._normaliser()
         mean = math.inf
@@ -165,13 +187,35 @@ class ErrorLaw:
         )
 
     def error_tail(self, error: float, beta: float | None = None) -> float:
-        """P(``|x - T|`` > error) is at most this (T5), for levels of a median under add_remove. Default: beta = epsilon / 8."""
+        """P(``|x - T|`` > error) is at most this (T5), for levels of a median under add_remove.
+
+        Parameters
+        ----------
+        error : float
+            In units of the values.
+        beta : float, optional
+            Above 0. Default: epsilon / 8.
+
+        Returns
+        -------
+        float
+
+        Examples
+        --------
+        >>> from dpfast import duff
+        >>> law = duff.error_law(duff.median_levels(range(1001), bounds=(0, 1000)), epsilon=1.0)
+        >>> 0 < law.error_tail(300, beta=0.05) < 0.03
+        True
+        """
         rate, epsilon = self._rate(beta), float(self._epsilon)
         steps = float(exact_number(error, "error") / self._levels.ratio)
         if steps <= 0:
             return 1.0
         size = float(self._levels.measure.sum())
-        growth = np.logaddexp(0.0, math.log(steps) + _log_expm1(rate) - self._smoothness(rate))
+        smoothness = self._smoothness(rate)
+        if smoothness == -math.inf:  # nothing but the truth can be answered
+            return 0.0
+        growth = np.logaddexp(0.0, math.log(steps) + _log_expm1(rate) - smoothness)
         power = math.log(size) + epsilon / 2 - self._smoothness(epsilon / 2) - epsilon / (2 * rate) * growth
         return min(_exp(power) + self._excess() * size / self._normaliser(), 1.0)
 
@@ -196,9 +240,9 @@ class ErrorLaw:
 
     def _smoothness(self, rate: float) -> float:
         """ln SS of the median at this rate, in steps; the grid has two points or more."""
-        steps = np.arange(max(int(self.distance[0]), 1), int(self.distance[-1]) + 1)
-        places = np.searchsorted(self.distance, steps, side="right") - 1
-        widths = (self._ends(self._levels.upper, np.maximum) - self._ends(self._levels.lower, np.minimum))[places]
+        some = slice(int(self.distance[-1] == 0), None)
+        steps = np.maximum(self.distance, 1)[some]  # between two of them the interval stays as it is
+        widths = (self._ends(self._levels.upper, np.maximum) - self._ends(self._levels.lower, np.minimum))[some]
         with np.errstate(divide="ignore"):
             # the interval within distance k + 1 is as wide as the local sensitivity within distance k
             return float(np.max(np.log(widths) - rate * (steps - 1), initial=-math.inf))

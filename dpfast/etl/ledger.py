@@ -13,10 +13,11 @@ from contextlib import suppress
 from pathlib import Path
 
 from dpfast._spending import Spend
+from dpfast._statement import check_delta
 from dpfast.errors import ArgumentError, ArgumentTypeError, FileError, LedgerError
 from dpfast.etl._chain import COMPOSITIONS, Composition, Entry, Terms, add, first_hash, read
 from dpfast.etl._ledger_file import make, stored_terms, transaction
-from dpfast.privacy import Privacy, check_delta
+from dpfast.privacy import Privacy
 from dpfast.randomness import Stream
 
 __all__ = ["Entry", "Ledger", "create_ledger"]

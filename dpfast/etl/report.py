@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from dpfast.privacy import Privacy
@@ -44,7 +44,7 @@ class Report:
     files: int
     seconds: float
     privacy: Privacy
-    certificate: dict[str, Any]
+    certificate: dict[str, Any] = field(repr=False)
 
     @property
     def digest(self) -> str:

@@ -221,6 +221,7 @@ def estimate(
     df: DataFrame,
     policy: Policy,
     columns: str | list[str] | tuple[str, ...],
+    *,
     by: str | tuple[str, ...] | None = None,
     **options: Any,
 ) -> Any:
@@ -280,8 +281,8 @@ def quantile(
     keys: Sequence[Any] | Domain | None = None,
     public_groups: bool = False,
     rows_per_person: int = 1,
-    column_name: Column = None,
     rng: Stream | None = None,
+    column_name: Column = None,
     ledger: Charges | None = None,
 ) -> Any:
     """Release the q-quantile of a column, or of each group of it; `epsilon` is what the whole call spends, however many groups.
@@ -295,15 +296,15 @@ def quantile(
     column : str
         Its name: integers, floats, booleans, dates or timestamps.
     q, bounds, epsilon, neighbours, step, missing
-        As for `dpfast.quantile`.
+        As for `dpfast.median`.
     by : str or tuple of str, optional
         Names of the columns that say which group a row is in.
     keys, public_groups, rows_per_person
-        As for `dpfast.quantile`.
-    column_name : str or tuple of str
-        Required with a keyed stream; keeps the noise of two columns apart.
+        As for `dpfast.median`.
     rng : Stream, optional
         On the driver. Default: a fresh stream, new entropy for this call.
+    column_name : str or tuple of str
+        Required with a keyed stream; keeps the noise of two columns apart.
     ledger : Ledger, optional
         Is charged before the first job.
 

@@ -80,13 +80,13 @@ class Labels:
         if isinstance(self.names, range):
             if isinstance(name, (int, np.integer)) and not isinstance(name, bool) and 0 <= name < len(self.names):
                 return int(name)
-            raise ArgumentError(f"the {what} is none of the graph; its vertices are 0 to n_vertices - 1")
+            raise ArgumentError(f"{what}: no such vertex; those of the graph are 0 to n_vertices - 1")
         try:
             place = self.places().get(name.item() if isinstance(name, np.generic) else name)
         except TypeError:
             place = None
         if place is None:
-            raise ArgumentError(f"the {what} is none of the graph; see its labels")
+            raise ArgumentError(f"{what}: no such vertex; see the labels of the graph")
         return place
 
     def vertices(self, names: Any, what: str) -> NDArray[np.int64]:
@@ -100,7 +100,7 @@ class Labels:
             if array.dtype.kind not in "iu" or array.ndim != 1:
                 raise ArgumentTypeError(f"{what} must be a list of vertices, which are integers in this graph")
             if int(array.min()) < 0 or int(array.max()) >= len(self.names):
-                raise ArgumentError(f"{what}: a vertex is none of the graph; its vertices are 0 to n_vertices - 1")
+                raise ArgumentError(f"{what}: no such vertex; those of the graph are 0 to n_vertices - 1")
             return array.astype(np.int64)
         values = names.tolist() if isinstance(names, np.ndarray) else names
         return np.fromiter((self.vertex(name, what) for name in values), np.int64, len(values))

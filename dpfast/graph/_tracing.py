@@ -81,8 +81,9 @@ def refusal(search: Search, path: list[int], arcs: list[int]) -> InfeasibleError
     smallest = int(KEY_ONE) - g._along(int(KEY_ONE - p[path[-1]]), arcs[::-1], mirror=True)
     names = [g._names.name(vertex) for vertex in path]
     values = Probabilities(np.array([p[path[0]], p[path[-1]], largest, smallest], np.uint64)).probability.tolist()
+    steps = "1 edge" if len(arcs) == 1 else f"{len(arcs)} edges"
     text = (
-        f"no private mechanism has the fixed values: with p({names[0]!r}) = {values[0]!r} a path of {len(arcs)} edges allows "
+        f"no private mechanism has the fixed values: with p({names[0]!r}) = {values[0]!r} a path of {steps} allows "
         f"p({names[-1]!r}) at most {values[2]!r}, and it is {values[1]!r}; lower it to that, or raise the first to {values[3]!r}"
     )
     return InfeasibleError(text, pair=(names[0], names[-1]), path=names, laws=laws, largest=values[2], smallest=values[3])

@@ -41,6 +41,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Family", "counting", "hamming", "personalised", "product"]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 EDGES_MAX: Final = 1 << 28  # some 20 GB
 
 

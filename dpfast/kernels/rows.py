@@ -171,4 +171,4 @@ def words(
 def check_mechanism(mechanism: object, what: str) -> None:
     """Refuse what is no single mechanism."""
     if not isinstance(mechanism, RandomisedResponse | TableMechanism):
-        raise ArgumentTypeError(f"{what} of one mechanism, not of a {type(mechanism).__name__}")
+        raise ArgumentTypeError(f"{what} of one mechanism, not of {type(mechanism).__name__}")

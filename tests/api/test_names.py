@@ -12,8 +12,9 @@ import pytest
 
 import dpfast
 from dpfast import errors
+from dpfast.etl import spark
 
-MODULES = {"audit", "baselines", "duff", "etl", "graph", "histogram", "kernels", "plots", "reference"}
+MODULES = {"audit", "baselines", "duff", "etl", "graph", "histogram", "kernels", "plots", "privacy", "reference", "report"}
 EXPECTED = {
     "ArgumentError",
     "ArgumentTypeError",
@@ -109,6 +110,42 @@ def test_modules_export_what_they_say(name: str) -> None:
     module = importlib.import_module(f"dpfast.{name}")
     for public in module.__all__:
         assert hasattr(module, public), public
+
+
+@pytest.mark.parametrize(
+    "name", ["audit", "baselines", "duff", "graph", "graph.families", "histogram", "kernels", "plots", "privacy"]
+)
+def test_completion_offers_what_is_public(name: str) -> None:
+    module = importlib.import_module(f"dpfast.{name}")
+    assert dir(module) == sorted(module.__all__)
+
+
+def functions() -> dict[str, inspect.Signature]:
+    """Signatures of all public functions and methods, by name."""
+    found = {}
+    for home in (dpfast, *(getattr(dpfast, name) for name in sorted(MODULES - {"reference"})), dpfast.graph.families, spark):
+        for name in home.__all__:
+            value = getattr(home, name)
+            if inspect.isclass(value):
+                methods = inspect.getmembers(value, inspect.isfunction)
+                found |= {f"{value.__qualname__}.{label}": inspect.signature(one) for label, one in methods}
+            elif inspect.isfunction(value):
+                found[f"{value.__module__}.{name}"] = inspect.signature(value)
+    return found
+
+
+def test_keywords_stand_in_one_order_and_mean_one_default() -> None:
+    order = ("rng", "column_name", "threads", "ledger")
+    known = functions()
+    assert len(known) > 100
+    for name, signature in known.items():
+        common = [keyword for keyword in signature.parameters if keyword in order]
+        if "context" not in signature.parameters:  # a job has its key instead
+            assert common == sorted(common, key=order.index), name
+        assert all(signature.parameters[keyword].kind is inspect.Parameter.KEYWORD_ONLY for keyword in common), name
+        neighbours = signature.parameters.get("neighbours")
+        if neighbours is not None and not name.startswith("Privacy."):
+            assert neighbours.default == ("edge" if name.endswith("count_triangles") else "add_remove"), name
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

@@ -61,6 +61,16 @@ def test_readme_shows_each_kind_of_example() -> None:
     assert {"python", "console", "toml"} <= {language for language, _ in BLOCK.findall(PAGES[0].read_text(encoding="utf-8"))}
 
 
+@pytest.mark.parametrize("page", [page for page in PAGES if page.parent.name == "mechanisms" and page.stem != "index"], ids=str)
+def test_a_page_of_a_mechanism_says_all_that_matters(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    for part in ("Precondition", "Pseudocode", "Guarantee", "Proof note", "Tests"):
+        assert f"**{part}.**" in text, part
+    named = re.findall(r"`(tests/\S+?\.py)`", text)
+    assert named
+    assert all((ROOT / name).exists() for name in named)
+
+
 def test_links_lead_somewhere() -> None:
     for page in sorted({*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/*.md")}):
         for target in re.findall(r"\]\((?!https?://|#)([^)#]+)", page.read_text(encoding="utf-8")):

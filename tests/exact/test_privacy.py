@@ -11,17 +11,9 @@ from itertools import product
 import pytest
 
 from dpfast import _rounding, privacy
-from dpfast.privacy import (
-    WORD_RANGE,
-    check_epsilon,
-    exp_bounds,
-    response_delta,
-    response_epsilon,
-    response_is_uniform,
-    response_threshold,
-    sum_up,
-    times_up,
-)
+from dpfast._rounding import exp_bounds, sum_up, times_up
+from dpfast._statement import check_epsilon
+from dpfast.privacy import WORD_RANGE, response_delta, response_epsilon, response_is_uniform, response_threshold
 from dpfast.reference import response as reference
 
 TINY = 5e-324

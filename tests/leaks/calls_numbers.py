@@ -118,6 +118,21 @@ def made(arrays: tuple[Any, Any, Any]) -> duff.Levels:
     return duff.Levels(*arrays, step=0.5)
 
 
+def law(arrays: tuple[Any, Any, Any]) -> duff.ErrorLaw:
+    return duff.error_law(made(arrays), epsilon=1.0)
+
+
+# What an error law can be asked.
+LAW: dict[str, dict[str, Any]] = {
+    "probability_within": {"error": 1.0},
+    "quantile": {"p": 0.5},
+    "likely_error": {"chance": 0.1},
+    "bounds": {},
+    "error_tail": {"error": 1.0},
+    "radius": {},
+}
+
+
 @partial(kernels.levels, compiled=False)
 def largest(k: int, y: Any, last: int) -> tuple[int, int]:
     return (int(y[-1 - k]) if k < y.size else 0), last if k else (int(y[-1]) if y.size else 0)
@@ -179,8 +194,14 @@ CALLS: dict[str, list[Scenario]] = {
     "duff.log_probabilities": [
         Scenario(lambda arrays: duff.log_probabilities(made(arrays), epsilon=1.0), "levels", "private")
     ],
-    "duff.error_law": [Scenario(lambda arrays: duff.error_law(made(arrays), epsilon=1.0), "levels", "private")],
-    "plots.levels": [Scenario(lambda arrays: plots.levels(made(arrays), 1.0), "levels", "operator")],
+    **{name: [Scenario(law, "levels", "private")] for name in ("duff.error_law", "duff.ErrorLaw")},
+    **{
+        f"ErrorLaw.{name}": [
+            Scenario(lambda arrays, name=name, more=more: getattr(law(arrays), name)(**more), "levels", "private")
+        ]
+        for name, more in LAW.items()
+    },
+    "plots.levels": [Scenario(lambda arrays: plots.levels(made(arrays), epsilon=1.0), "levels", "operator")],
     "race": [
         Scenario(lambda weights, size=size: race(weights, size=size), "weights") for size in (None, 4)
     ],

@@ -18,13 +18,13 @@ _BY_REASON = {
         TableMechanism.delta_at TableMechanism.digest TableMechanism.epsilon_at TableMechanism.expected_changes
         TableMechanism.law TableMechanism.table Stratified.certificate Stratified.delta_at Stratified.epsilon_at
         Stratified.expected_changes ComputedStrata.delta_at ComputedStrata.epsilon_at Rules.attribute_privacy Rules.certificate
-        Rules.describe Rules.privacy compose compose_bounds composed_delta privacy.allocate privacy.check_delta
-        privacy.check_epsilon privacy.exp_bounds privacy.response_delta privacy.response_epsilon privacy.response_is_uniform
-        privacy.response_threshold privacy.sum_up privacy.times_up privacy.zcdp_of_exponential race_slack kernels.table
+        Rules.describe Rules.privacy compose compose_bounds composed_delta privacy.allocate privacy.response_delta
+        privacy.response_epsilon privacy.response_threshold privacy.zcdp_of_exponential race_slack kernels.table
         plots.privacy_error show_config verify""",
     "looks at what was released already": """
         Mechanism.estimate Mechanism.estimate_counts Mechanism.posterior Policy.estimate Estimate Estimate.labels Figures.labels
         Figures.to_arrow Figures.to_pandas estimate_change etl.spark.estimate plots.estimate Report Report.to_json
+        report.Explanation report.explain
         Ledger.charge Ledger.check Ledger.entries Ledger.head Ledger.left Ledger.spent Ledger.total etl.ledger.Entry
         Domain.decode""",
     "runs mechanisms on values that it makes up, or that an auditor does": """

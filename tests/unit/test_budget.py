@@ -55,7 +55,7 @@ def test_no_split_of_a_grid_is_better(seed: int, objective: str) -> None:
         sizes = [sizes[0]] * n
     weights = [rng.choice([1.0, rng.random() + 0.01, 10 ** rng.uniform(-3, 1)]) for _ in range(n)]
     epsilon = rng.choice([rng.uniform(0.1, 3), rng.uniform(0.1, 12), 10 ** rng.uniform(-3, 1.5)])
-    shares = allocate(sizes, epsilon=epsilon, weights=weights, objective=objective)  # type: ignore[arg-type]
+    shares = allocate(sizes, epsilon=epsilon, weights=weights, minimise=objective)  # type: ignore[arg-type]
     assert sum(map(Fraction, shares)) <= Fraction(epsilon)
     found = cost(sizes, weights, shares, objective)
     # 10,000 cells in all show supports and levels; a split that is better by more than rounding would be a counterexample.
@@ -70,7 +70,7 @@ def test_no_exchange_between_two_columns_is_better(seed: int) -> None:
     weights = [rng.choice([1.0, rng.random() + 0.01]) for _ in range(n)]
     epsilon = rng.uniform(0.5, 30)
     for objective in ("errors", "variance"):
-        shares = allocate(sizes, epsilon=epsilon, weights=weights, objective=objective)  # type: ignore[arg-type]
+        shares = allocate(sizes, epsilon=epsilon, weights=weights, minimise=objective)  # type: ignore[arg-type]
         assert sum(map(Fraction, shares)) <= Fraction(epsilon)
         value = OBJECTIVES[objective]
         for i in range(n):
@@ -118,17 +118,17 @@ def test_one_slope_and_at_most_one_column_on_its_concave_side() -> None:
 
 def test_columns_without_a_part_get_nothing() -> None:
     for objective in ("errors", "variance"):
-        shares = allocate([1, 5, 5], epsilon=2.0, weights=[1, 0, 3], objective=objective)  # type: ignore[arg-type]
+        shares = allocate([1, 5, 5], epsilon=2.0, weights=[1, 0, 3], minimise=objective)  # type: ignore[arg-type]
         assert shares == [0.0, 0.0, 2.0]
-        assert allocate([1, 1], epsilon=2.0, objective=objective) == [0.0, 0.0]  # type: ignore[arg-type]
-        assert allocate([], epsilon=2.0, objective=objective) == []  # type: ignore[arg-type]
-        assert allocate([3, 4], epsilon=0.0, objective=objective) == [0.0, 0.0]  # type: ignore[arg-type]
+        assert allocate([1, 1], epsilon=2.0, minimise=objective) == [0.0, 0.0]  # type: ignore[arg-type]
+        assert allocate([], epsilon=2.0, minimise=objective) == []  # type: ignore[arg-type]
+        assert allocate([3, 4], epsilon=0.0, minimise=objective) == [0.0, 0.0]  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("epsilon", [1e-300, 1e-9, 30.0, 700.0, 1e6])
 @pytest.mark.parametrize("objective", ["errors", "variance"])
 def test_extreme_budgets_are_split(epsilon: float, objective: str) -> None:
-    shares = allocate([2, 10**9, 7], epsilon=epsilon, weights=[1e-200, 1e200, 1.0], objective=objective)  # type: ignore[arg-type]
+    shares = allocate([2, 10**9, 7], epsilon=epsilon, weights=[1e-200, 1e200, 1.0], minimise=objective)  # type: ignore[arg-type]
     assert all(math.isfinite(share) and share >= 0 for share in shares)
     assert 0.99 * epsilon <= sum(map(Fraction, shares)) <= Fraction(epsilon)
 
@@ -157,8 +157,8 @@ def test_the_split_refuses_what_it_cannot_use() -> None:
         with pytest.raises(ArgumentTypeError, match="weight"):
             allocate([2, 3], epsilon=1.0, weights=wrong)
     wrong = "loss"
-    with pytest.raises(ArgumentError, match="objective"):
-        allocate([2, 3], epsilon=1.0, objective=wrong)
+    with pytest.raises(ArgumentError, match="minimise"):
+        allocate([2, 3], epsilon=1.0, minimise=wrong)
 
 
 def test_privacy_leads_to_the_split() -> None:

@@ -310,7 +310,6 @@ def test_columns_of_other_libraries() -> None:
     "call",
     [
         lambda: duff.median_levels([1.0], neighbours="add_remove"),  # type: ignore[call-arg]
-        lambda: duff.median_levels([1.0], bounds=(0, 1)),  # type: ignore[call-arg]
         lambda: duff.median_levels([1.0], bounds=(math.nan, math.nan), neighbours="add_remove"),
         lambda: duff.median_levels([1.0], bounds=(0, 1), neighbours="swap"),  # type: ignore[arg-type]
         lambda: duff.median_levels([[1.0]], bounds=(0, 1), neighbours="add_remove"),
@@ -320,7 +319,7 @@ def test_columns_of_other_libraries() -> None:
         lambda: duff.quantile_levels([1.0], math.nan, bounds=(0, 1), neighbours="add_remove"),
         lambda: duff.quantile_levels([1.0], "half", bounds=(0, 1), neighbours="add_remove"),
         lambda: duff.quantile_levels([1.0], True, bounds=(0, 1), neighbours="add_remove"),
-        lambda: duff.mode_levels([1], domain=[1, 2], neighbours="add_remove"),  # type: ignore[arg-type]
+        lambda: duff.mode_levels([1], domain={1, 2}, neighbours="add_remove"),  # type: ignore[arg-type]
         lambda: duff.mode_levels([1], domain=Domain([1, 2]), neighbours="swap"),  # type: ignore[arg-type]
     ],
 )

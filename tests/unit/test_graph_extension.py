@@ -325,4 +325,4 @@ def test_files_of_several_kinds_are_joined_by_what_is_written(
     assert main([*command, "numbered.parquet", "--query", "named.csv"]) == 1
     assert "vertices of the graph are integers" in capsys.readouterr().err
     assert main([*command, "named.parquet", "--query", "numbers.parquet"]) == 1
-    assert "none of the graph" in capsys.readouterr().err
+    assert "no such vertex" in capsys.readouterr().err

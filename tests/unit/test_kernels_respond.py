@@ -152,9 +152,9 @@ def test_words_are_charged_and_refused_like_sanitise(tmp_path: Path) -> None:
 
 def test_wrong_arguments_are_named() -> None:
     mechanism = MECHANISMS["response"]
-    with pytest.raises(ArgumentTypeError, match="one mechanism, not of a Stratified"):
+    with pytest.raises(ArgumentTypeError, match="one mechanism, not of Stratified"):
         kernels.table(Stratified("by", {0: mechanism}))  # type: ignore[arg-type]
-    with pytest.raises(ArgumentTypeError, match="one mechanism, not of a str"):
+    with pytest.raises(ArgumentTypeError, match="one mechanism, not of str"):
         kernels.words("response", 3)  # type: ignore[arg-type]
     with pytest.raises(ArgumentTypeError, match=r"rng must be None or a dpfast\.Stream"):
         kernels.words(mechanism, 3, rng=np.random.default_rng(1))  # type: ignore[arg-type]

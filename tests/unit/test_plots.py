@@ -103,7 +103,7 @@ def test_values_are_text_whatever_they_hold() -> None:
 
 
 def density(levels: duff.Levels, epsilon: float) -> Any:
-    return plots.levels(levels, epsilon).patches[0].get_data()
+    return plots.levels(levels, epsilon=epsilon).patches[0].get_data()
 
 
 def test_levels_are_drawn_with_their_density() -> None:
@@ -132,12 +132,12 @@ def test_many_levels_are_joined_and_lose_no_mass() -> None:
 
 def test_levels_that_doubles_cannot_tell_apart_are_refused() -> None:
     with pytest.raises(ValueError, match="doubles lie further apart"):
-        plots.levels(duff.Levels([0, 1], [0, 1], [0, 1], step=1, origin=1 << 60), 1.0)
+        plots.levels(duff.Levels([0, 1], [0, 1], [0, 1], step=1, origin=1 << 60), epsilon=1.0)
 
 
 def test_the_view_holds_the_mass_asked_for_and_cuts_nothing() -> None:
     levels = duff.median_levels(np.arange(1001), bounds=(0, 10**6), step=1, neighbours="add_remove")
-    wide, narrow = plots.levels(levels, 1.0, mass=0.99), plots.levels(levels, 1.0, mass=0.5)
+    wide, narrow = plots.levels(levels, epsilon=1.0, mass=0.99), plots.levels(levels, epsilon=1.0, mass=0.5)
     (low, high), (inner_low, inner_high) = wide.get_xlim(), narrow.get_xlim()
     assert low < inner_low < 500 < inner_high < high < 600
     assert narrow.patches[0].get_data().edges[-1] == 10**6 + 0.5
@@ -146,7 +146,7 @@ def test_the_view_holds_the_mass_asked_for_and_cuts_nothing() -> None:
 def test_baselines_are_drawn_as_densities_and_as_answers() -> None:
     levels = duff.median_levels(np.arange(101), bounds=(0, 100), step=1, neighbours="add_remove")
     answers = np.full(200, 50.2)
-    axes = plots.levels(levels, 1.0, baselines={"triangle": lambda x: np.maximum(0, 1 - abs(x - 50)), "draws": answers})
+    axes = plots.levels(levels, epsilon=1.0, baselines={"triangle": lambda x: np.maximum(0, 1 - abs(x - 50)), "draws": answers})
     assert legend(axes) == ["Duff", "triangle", "draws"]
     x, y = axes.get_lines()[0].get_data()
     assert np.array_equal(y, np.maximum(0, 1 - abs(x - 50)))
@@ -245,7 +245,7 @@ def test_what_cannot_be_drawn_is_refused() -> None:
         lambda: plots.extension(g, extension.probability),
         lambda: plots.privacy_error({"a": 1}, 10),
         lambda: plots.estimate([0.5, 0.5]),
-        lambda: plots.levels([0, 1], 1.0),
+        lambda: plots.levels([0, 1], epsilon=1.0),
         lambda: plots.privacy_error(Policy({"a": RandomisedResponse([1, 2], epsilon=1.0)}), 10, ax="axes"),
         lambda: plots.svg("picture"),
     ):
@@ -258,7 +258,7 @@ def test_what_cannot_be_drawn_is_refused() -> None:
     levels = duff.Levels([0], [0], [9], step=1)
     for more in ({"mass": 0.0}, {"mass": 1.0}, {"baselines": {"x": []}}, {"baselines": {"x": [math.nan]}}):
         with pytest.raises(dpfast.ArgumentError):
-            plots.levels(levels, 1.0, **more)  # type: ignore[arg-type]
+            plots.levels(levels, epsilon=1.0, **more)  # type: ignore[arg-type]
 
 
 def test_axes_that_are_given_are_drawn_into() -> None:

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpfast import privacy
+from dpfast import _rounding, privacy
+from dpfast._statement import check_delta, check_epsilon
 from dpfast.errors import ArgumentError, ArgumentTypeError
-from dpfast.privacy import Privacy, check_delta, check_epsilon
+from dpfast.privacy import Privacy
 
 NOT_NUMBERS: list[Any] = [None, "1", b"1", True, np.True_, 1j, [1.0], np.array([1.0]), np.array(1.0), object()]
 NAN: list[Any] = [math.nan, np.float32("nan"), np.float64("nan"), Decimal("NaN"), Decimal("sNaN")]
@@ -116,14 +117,14 @@ def test_a_user_type_without_exact_value_is_refused() -> None:
         lambda: privacy.response_epsilon(2, 2**64 + 1),
         lambda: privacy.response_epsilon(2, 1, -0.1),
         lambda: privacy.response_delta(2, 1, math.inf),
-        lambda: privacy.exp_bounds(1e7, 40),
-        lambda: privacy.exp_bounds(math.inf, 40),
-        lambda: privacy.exp_bounds(-1.0, 40),
-        lambda: privacy.exp_bounds(1.0, 1),
-        lambda: privacy.sum_up([1.0, -1.0]),
-        lambda: privacy.sum_up([math.nan]),
-        lambda: privacy.times_up(-1.0, 2),
-        lambda: privacy.times_up(1.0, -1),
+        lambda: _rounding.exp_bounds(1e7, 40),
+        lambda: _rounding.exp_bounds(math.inf, 40),
+        lambda: _rounding.exp_bounds(-1.0, 40),
+        lambda: _rounding.exp_bounds(1.0, 1),
+        lambda: _rounding.sum_up([1.0, -1.0]),
+        lambda: _rounding.sum_up([math.nan]),
+        lambda: _rounding.times_up(-1.0, 2),
+        lambda: _rounding.times_up(1.0, -1),
         lambda: Privacy(-1.0),
         lambda: Privacy(1.0, 1.5),
         lambda: Privacy(1.0, math.inf),
@@ -143,9 +144,9 @@ def test_values_out_of_range_are_refused(call: Callable[[], object]) -> None:
         lambda: privacy.response_threshold(True, 1.0),
         lambda: privacy.response_threshold("2", 1.0),  # type: ignore[arg-type]
         lambda: privacy.response_epsilon(2, 1.0),  # type: ignore[arg-type]
-        lambda: privacy.exp_bounds(1.0, 40.0),  # type: ignore[arg-type]
-        lambda: privacy.times_up(1.0, 2.0),  # type: ignore[arg-type]
-        lambda: privacy.sum_up(["1"]),  # type: ignore[list-item]
+        lambda: _rounding.exp_bounds(1.0, 40.0),  # type: ignore[arg-type]
+        lambda: _rounding.times_up(1.0, 2.0),  # type: ignore[arg-type]
+        lambda: _rounding.sum_up(["1"]),  # type: ignore[list-item]
         lambda: Privacy("1"),  # type: ignore[arg-type]
         lambda: Privacy(1.0, None),  # type: ignore[arg-type]
         lambda: Privacy(1.0, rows_per_person=1.0),  # type: ignore[arg-type]
@@ -164,7 +165,7 @@ def test_numpy_integers_are_integers() -> None:
     assert privacy.response_delta(k, t, 0.0) == privacy.response_delta(100, 2**57, 0.0)
     assert privacy.response_delta(k, t, 0.5) == privacy.response_delta(100, 2**57, 0.5)
     assert privacy.response_epsilon(k, t) == privacy.response_epsilon(100, 2**57)
-    assert privacy.times_up(0.1, k) == privacy.times_up(0.1, 100)
+    assert _rounding.times_up(0.1, k) == _rounding.times_up(0.1, 100)
 
 
 def test_privacy_is_a_value() -> None:

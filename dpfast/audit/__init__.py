@@ -55,8 +55,9 @@ def audit(
     ----------
     mechanism : mechanism, Stratified, Policy or callable
         Of dpfast: anything with an integer table, a rule with strata, or a policy, of which every rule is audited and then a
-        whole row. Any other callable: ``function(dataset)`` returns one output, a number or anything hashable (lists and arrays
-        count as tuples); each call draws anew, independently of all others.
+        whole row. Any other callable: ``function(dataset)`` returns one output, a number or anything that is hashed by its value
+        (lists and arrays count as tuples); each call draws anew, independently of all others. What it raises ends the audit:
+        where errors are outputs, return a text for them.
     pairs : sequence of (dataset, neighbour)
         Neighbouring datasets, whatever that means to the function; both directions are looked at. Of a dpfast mechanism codes of
         categories, k for a value outside the domain; default: all pairs, or for samples those that the table shows to be worst.

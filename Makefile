@@ -29,11 +29,12 @@ build/tsan/built: SANITIZE := thread
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help demo test check soak bench docs lint clean
+.PHONY: help demo test check mutants soak bench docs lint clean
 help:
 	@echo "make demo    sanitise a real Parquet file and look at the result"
 	@echo "make test    lint, types, all tests, then the core under ASan and UBSan"
 	@echo "make check   thread sanitizer, C driver, mutants, source and binary distributions"
+	@echo "make mutants breaks the code on purpose, fault by fault: a test must find each (a part of check)"
 	@echo "make soak    the long tests, under a key of today; each fuzz target for DPFAST_FUZZ_SECONDS (600)"
 	@echo "make bench   speed against copying and against numpy"
 	@echo "make docs    the guide, in build/docs; warnings are errors"
@@ -58,9 +59,12 @@ check: $(INSTALLED) build/tsan/built build/c/asan
 		tests/parity tests/process/test_fork.py tests/unit/test_threads.py tests/unit/test_randomness.py
 	@$(STAGE) "C driver" env ASAN_OPTIONS=detect_leaks=1 build/c/asan
 	@$(STAGE) "C driver notices an overrun" sh -c "! build/c/asan overrun 2>build/c/overrun && grep -q heap-buffer-overflow build/c/overrun"
-	@$(STAGE) "mutants" $(BIN)/python tests/tools/mutants.py
+	@$(MAKE) --no-print-directory mutants
 	@$(MAKE) --no-print-directory docs
 	@$(STAGE) "distributions" $(BIN)/pytest -q -m package tests/process
+
+mutants: $(INSTALLED)
+	@$(STAGE) "mutants" $(BIN)/python tests/tools/mutants.py
 
 soak: $(INSTALLED) $(VENV)/fuzz-installed
 	@$(STAGE) "long tests" $(BIN)/pytest -q -s -m slow tests; status=$$?; \

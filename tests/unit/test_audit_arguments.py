@@ -13,8 +13,10 @@ import pytest
 
 from dpfast import Domain, ExponentialResponse, MatrixResponse, Policy, RandomisedResponse, Stratified, Stream, optimal_response
 from dpfast.audit import audit
+from dpfast.audit._bounds import epsilon_below, proved_shares
 from dpfast.audit._events import Codes, Labels, Numbers, choose
 from dpfast.audit._learnt import learn
+from dpfast.audit._samples import Counted, sampled_report
 from dpfast.audit._sources import MOST_CATEGORIES, PIECE, mechanism_counts, normal
 from dpfast.errors import ArgumentError, ArgumentTypeError
 
@@ -188,6 +190,16 @@ def test_samples_of_a_policy_share_the_error() -> None:
     assert report.epsilon_lower == pytest.approx(2 * sum(parts), rel=1e-12)
     assert report.epsilon_lower <= 2 * sum(map(Fraction, parts)) < 12.0
     assert audit(POLICY, method="samples", samples=20_000, epsilon=9.0, rng=Stream.insecure(2)).rejected
+
+
+def test_the_bounds_of_all_pairs_share_the_error() -> None:
+    # three pairs, both directions, two events, both ends: each bound has a twenty-fourth of the error
+    one, other = Counted(np.array([600, 400]), np.array([590, 410])), Counted(np.array([300, 700]), np.array([310, 690]))
+    given = [((place, "other"), Codes(2), one, other) for place in range(3)]
+    report = sampled_report(given, epsilon=0.1, delta=0.0, samples=2000, miss=0.01)
+    bounds = [proved_shares(hits, (1000, 1000), 0.01 / 24) for hits in ((590, 310), (690, 410))]
+    assert [found.epsilon_lower for found in report.findings] == [epsilon_below(bound, 0.0) for bound in bounds] * 3
+    assert (report.epsilon_lower, report.rejected, report.confidence) == (epsilon_below(bounds[0], 0.0), True, 0.99)
 
 
 def test_a_seed_repeats_an_audit_and_threads_do_not_matter() -> None:

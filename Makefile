@@ -10,7 +10,7 @@ PARTS := unit exact property parity statistical api fuzz leaks
 WORKERS := -n auto
 # What the sanitizers meet: the tests that run kernels. Exact tests that reckon in Python alone have nothing for them.
 KERNEL_TESTS := tests/parity $(patsubst %,tests/exact/test_%.py,kernels matrix_kernels permanent_noise histogram unknown_row \
-	duff_weights duff_privacy quantile_words joint_quantiles graph_law graph_extension_exact)
+	duff_weights duff_privacy duff_statistics quantile_words joint_quantiles graph_law graph_extension_exact)
 BUILT_FROM := $(shell find csrc dpfast -name '*.[ch]' ! -path 'dpfast/_core/*' -o -name '*.py' -o -name '*.pyx') setup.py
 
 C_FLAGS := -std=c11 -ffp-contract=off -Icsrc $(patsubst %,-I%,$(wildcard csrc/*/)) -Wall -Wextra -Werror -Wpedantic -Wshadow \
@@ -21,9 +21,9 @@ C_FLAGS := -std=c11 -ffp-contract=off -Icsrc $(patsubst %,-I%,$(wildcard csrc/*/
 library = $(shell $(CC) -print-file-name=$(1))
 ASAN := LD_PRELOAD="$(call library,libasan.so) $(call library,libubsan.so)" \
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
-	PYTHONPATH=build/asan DPFAST_TESTED_BUILD=build/asan
+	PYTHONPATH=build/asan DPFAST_TESTED_BUILD=build/asan DPFAST_TESTED_CALLS=__asan_report,__ubsan_handle
 TSAN := LD_PRELOAD="$(call library,libtsan.so)" TSAN_OPTIONS=halt_on_error=1:die_after_fork=0 \
-	PYTHONPATH=build/tsan DPFAST_TESTED_BUILD=build/tsan
+	PYTHONPATH=build/tsan DPFAST_TESTED_BUILD=build/tsan DPFAST_TESTED_CALLS=__tsan_read
 build/asan/built: SANITIZE := address,undefined
 build/tsan/built: SANITIZE := thread
 

@@ -246,18 +246,22 @@ def test_one_output_at_a_time_and_refusals() -> None:
     assert not audit(answer, [(0.2, 0.2), (0.3, 0.5)], **options).rejected
 
 
-def rarely_a_text(rng: np.random.Generator) -> Function:
-    """Does not look at its data: no answer, or 1, and once in three runs of a thousand a text."""
+def rarely_a_text(usual: Any) -> Callable[[np.random.Generator], Function]:
+    """Does not look at its data: one of two usual outputs, and four times in ten thousand a text."""
 
-    def answer(dataset: object, size: int) -> Any:
-        return ["error" if u < 4e-4 else None if u < 0.5 else 1.0 for u in rng.random(size)]
+    def make(rng: np.random.Generator) -> Function:
+        def answer(dataset: object, size: int) -> Any:
+            return ["error" if u < 4e-4 else usual if u < 0.5 else 1.0 for u in rng.random(size)]
 
-    return answer
+        return answer
+
+    return make
 
 
 @pytest.mark.statistical
-def test_a_rare_output_of_another_kind_does_not_move_the_others() -> None:
-    answer = seeded(rarely_a_text)
+@pytest.mark.parametrize("usual", [None, 2.5])
+def test_a_rare_output_of_another_kind_does_not_move_the_others(usual: Any) -> None:
+    answer = seeded(rarely_a_text(usual))
     options: dict[str, Any] = {"epsilon": 1.0, "samples": 2000, "confidence": 1 - 1e-5, "vectorised": True}
     assert not any(audit(answer, [(0, 1)], **options).rejected for _ in range(AUDITS))
 

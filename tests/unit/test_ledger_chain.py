@@ -143,6 +143,12 @@ def test_one_release_twice_is_no_chain_of_charges(path: Path) -> None:
         read(terms, [*rows, (5, again, link)], [(5, link)])
 
 
+def test_a_charge_is_on_the_disc_when_it_is_made(path: Path) -> None:
+    with _ledger_file.transaction(path, "BEGIN IMMEDIATE") as connection:
+        assert connection.execute("PRAGMA synchronous").fetchone() == (2,)  # FULL: flushed at every commit
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+
+
 def test_accidents_are_refused_by_the_file_itself(path: Path) -> None:
     for statement in (
         "DELETE FROM entries",

@@ -90,6 +90,13 @@ MUTANTS = [
         "tests/unit/test_ledger_chain.py::test_a_charge_is_on_the_disc_when_it_is_made",
     ),
     Mutant(
+        "a digest of the source is published",
+        "dpfast/etl/_job.py",
+        'return self.stream.bind_source(self.digest).spend_key("row", (), self.rule).hex() if self.is_keyed else None',
+        "return hashlib.blake2b(self.digest + self.rule, digest_size=32).hexdigest() if self.is_keyed else None",
+        "tests/unit/test_files_leaks.py::test_no_digest_of_a_source_is_published",
+    ),
+    Mutant(
         "all draws of a stream read the same words",
         "dpfast/words.py",
         "_Keystream(self._subkey, block, self._number).fill(buffer, skip + 8 * n, last=True)",

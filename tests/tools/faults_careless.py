@@ -152,4 +152,32 @@ MUTANTS = [
         "os.O_EXCL, 0o644)",
         "tests/unit/test_cli_plan.py",
     ),
+    Mutant(
+        "what arithmetic adds to joint quantiles is not taken from epsilon",
+        "dpfast/duff/_joint_law.py",
+        "spent = min(epsilon, Fraction(MOST_EPSILON)) - joint_slack(len(quantiles))",
+        "spent = min(epsilon, Fraction(MOST_EPSILON))",
+        "tests/exact/test_joint_quantiles.py::test_what_the_arithmetic_may_add_is_taken_from_epsilon",
+    ),
+    Mutant(
+        "half of a key is published",
+        "dpfast/randomness.py",
+        'return hashlib.blake2b(self._key, digest_size=16, person=b"dpfast/print").hexdigest()',
+        "return self._key[:16].hex()",
+        "tests/unit/test_randomness.py::test_kinds",
+    ),
+    Mutant(
+        "bits of a draw beyond those that were reserved",
+        "dpfast/words.py",
+        "self._left = 64 * n_draws",
+        "self._left = 64 * n_draws + 64",
+        "tests/unit/test_words.py::test_draws_stop_where_their_reservation_ends",
+    ),
+    Mutant(
+        "a report that is published tells how long a job took",
+        "dpfast/etl/report.py",
+        '"rows": self.rows,',
+        '"rows": self.rows, "seconds": self.seconds,',
+        "tests/unit/test_jobs_papers.py::test_a_report_without_a_bound_is_still_json",
+    ),
 ]

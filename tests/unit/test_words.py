@@ -90,3 +90,22 @@ def test_words_of_draws_meet_the_definition(number: int) -> None:
             drawn.more(0, part)
         with pytest.raises(ArgumentError):
             drawn.blocks(indices, part)
+
+
+def test_draws_stop_where_their_reservation_ends() -> None:
+    """Further on stand the bits of nobody, or, of one string for several draws, those of the next call."""
+    bits = Stream.insecure(1).draws("c", DIGEST, 2)
+    assert 0 <= int(bits.ones(np.array([127]))[0]) <= 127
+    with pytest.raises(ArgumentError):
+        bits.ones(np.array([2]))
+    assert int(bits.ones(np.array([1]))[0]) in (0, 1)
+    with pytest.raises(ArgumentError):
+        bits.ones(np.array([1]))
+    whole = Stream.insecure(1).draws("c", DIGEST, 2)
+    with pytest.raises(ArgumentError):
+        whole.words(3)
+    assert whole.words(2).size == 2
+    with pytest.raises(ArgumentError):
+        whole.words(1)
+    with pytest.raises(ArgumentError):  # read as words, or counted
+        bits.words(1)

@@ -180,4 +180,11 @@ MUTANTS = [
         '"rows": self.rows, "seconds": self.seconds,',
         "tests/unit/test_jobs_papers.py::test_a_report_without_a_bound_is_still_json",
     ),
+    Mutant(
+        "a person with several rows pays for one edge",
+        "dpfast/graph/sampling.py",
+        "group_figure(epsilon, delta, rows)",
+        "group_figure(epsilon, delta, 1)",
+        "tests/unit/test_graph_extension.py::test_draws_by_shape_stream_and_ledger",
+    ),
 ]

@@ -59,7 +59,7 @@ MUTANTS = [
         "dpfast/baselines/_release.py",
         "    payment(ledger, column_name,",
         "    stream.draws(column_name, digest, 1)\n    payment(ledger, column_name,",
-        f"{BASELINES}::test_a_refused_baseline_draws_nothing",
+        "tests/leaks/test_charges.py::test_a_refused_charge_draws_nothing_whoever_asks",
     ),
     Mutant(
         "a delta counts for each row of a person",
@@ -186,5 +186,12 @@ MUTANTS = [
         "group_figure(epsilon, delta, rows)",
         "group_figure(epsilon, delta, 1)",
         "tests/unit/test_graph_extension.py::test_draws_by_shape_stream_and_ledger",
+    ),
+    Mutant(
+        "words of a kernel are taken before they are paid for",
+        "dpfast/kernels/rows.py",
+        "stream.rows(column_name, mechanism.digest, 0)  #",
+        "stream.rows(column_name, mechanism.digest, 1)  #",
+        "tests/leaks/test_charges.py::test_a_refused_charge_draws_nothing_whoever_asks",
     ),
 ]

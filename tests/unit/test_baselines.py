@@ -149,16 +149,6 @@ def test_ledgers_are_charged_first_and_pure_ones_spend_no_delta(tmp_path: Path) 
         call("laplace", ledger=ledger)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_refused_baseline_draws_nothing(name: str, tmp_path: Path) -> None:
-    stream = Stream.insecure(4)
-    with pytest.raises(LedgerError):
-        call(name, rng=stream, ledger=Ledger(tmp_path / "spent", cap=Privacy(0.5, 1e-5, "add_remove")))
-    assert stream._rows == {}
-    call(name, rng=stream)
-    assert len(stream._rows) == 1  # the control
-
-
 def test_persons_with_several_rows_are_charged_for_all_of_them(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "spent", cap=Privacy(20.0, 1e-2, "add_remove", 2))
     call("smooth_laplace", ledger=ledger)

@@ -97,6 +97,7 @@ def audit(
     at. For tables the pairs are those that doubles find, and where ``epsilon_lower < epsilon_upper`` the truth is between.
     Samples: every lower bound is one of Clopper and Pearson [1]_, computed with room for its rounding, for an event that was
     chosen on other samples, as in [2]_; by Bonferroni they hold together with the confidence. Outputs must be independent.
+    Vectors of numbers that never come twice are put in order by a score, likewise learnt from the samples that choose.
     **A whole row of a policy.** Its lower bound is that of the worst pair in every column together; by samples the sum of those
     of the columns at delta 0, else the greatest of those that are for no less delta.
     **Cost.** Exact: about 0.3 ms for randomised response; other tables O(k^2) at delta 0 for a true claim, else a few times

@@ -10,7 +10,7 @@ PARTS := unit exact property parity statistical api fuzz leaks
 WORKERS := -n auto
 # What the sanitizers meet: the tests that run kernels. Exact tests that reckon in Python alone have nothing for them.
 KERNEL_TESTS := tests/parity $(patsubst %,tests/exact/test_%.py,kernels matrix_kernels permanent_noise histogram unknown_row \
-	duff_weights duff_privacy quantile_words joint_quantiles graph_law graph_extension_exact)
+	duff_weights duff_privacy duff_statistics quantile_words joint_quantiles graph_law graph_extension_exact)
 BUILT_FROM := $(shell find csrc dpfast -name '*.[ch]' ! -path 'dpfast/_core/*' -o -name '*.py' -o -name '*.pyx' -o -name '*.pxd') setup.py
 
 C_FLAGS := -std=c11 -ffp-contract=off -Icsrc $(patsubst %,-I%,$(wildcard csrc/*/)) -Wall -Wextra -Werror -Wpedantic -Wshadow \
@@ -21,19 +21,20 @@ C_FLAGS := -std=c11 -ffp-contract=off -Icsrc $(patsubst %,-I%,$(wildcard csrc/*/
 library = $(shell $(CC) -print-file-name=$(1))
 ASAN := LD_PRELOAD="$(call library,libasan.so) $(call library,libubsan.so)" \
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
-	PYTHONPATH=build/asan DPFAST_TESTED_BUILD=build/asan
+	PYTHONPATH=build/asan DPFAST_TESTED_BUILD=build/asan DPFAST_TESTED_CALLS=__asan_report,__ubsan_handle
 TSAN := LD_PRELOAD="$(call library,libtsan.so)" TSAN_OPTIONS=halt_on_error=1:die_after_fork=0 \
-	PYTHONPATH=build/tsan DPFAST_TESTED_BUILD=build/tsan
+	PYTHONPATH=build/tsan DPFAST_TESTED_BUILD=build/tsan DPFAST_TESTED_CALLS=__tsan_read
 build/asan/built: SANITIZE := address,undefined
 build/tsan/built: SANITIZE := thread
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help demo test check soak bench docs lint clean
+.PHONY: help demo test check mutants soak bench docs lint clean
 help:
 	@echo "make demo    sanitise a real Parquet file and look at the result"
 	@echo "make test    lint, types, all tests, then the core under ASan and UBSan"
 	@echo "make check   thread sanitizer, C driver, mutants, source and binary distributions"
+	@echo "make mutants breaks the code on purpose, fault by fault: a test must find each (a part of check)"
 	@echo "make soak    the long tests, under a key of today; each fuzz target for DPFAST_FUZZ_SECONDS (600)"
 	@echo "make bench   speed against copying and against numpy"
 	@echo "make docs    the guide, in build/docs; warnings are errors"
@@ -58,9 +59,12 @@ check: $(INSTALLED) build/tsan/built build/c/asan
 		tests/parity tests/process/test_fork.py tests/unit/test_threads.py tests/unit/test_randomness.py
 	@$(STAGE) "C driver" env ASAN_OPTIONS=detect_leaks=1 build/c/asan
 	@$(STAGE) "C driver notices an overrun" sh -c "! build/c/asan overrun 2>build/c/overrun && grep -q heap-buffer-overflow build/c/overrun"
-	@$(STAGE) "mutants" $(BIN)/python tests/tools/mutants.py
+	@$(MAKE) --no-print-directory mutants
 	@$(MAKE) --no-print-directory docs
 	@$(STAGE) "distributions" $(BIN)/pytest -q -m package tests/process
+
+mutants: $(INSTALLED)
+	@$(STAGE) "mutants" $(BIN)/python tests/tools/mutants.py
 
 soak: $(INSTALLED) $(VENV)/fuzz-installed
 	@$(STAGE) "long tests" $(BIN)/pytest -q -s -m slow tests; status=$$?; \

@@ -7,16 +7,18 @@ release without a charge.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Protocol, runtime_checkable
 
-from dpfast._rounding import sum_up, times_up
+from dpfast._rounding import exp_bounds, float_above, sum_up, times_up
 from dpfast._statement import Privacy
-from dpfast.errors import ArgumentTypeError
+from dpfast.errors import ArgumentError, ArgumentTypeError
 from dpfast.randomness import Column, Kind, Stream
 
-__all__ = ["Charges", "Figures", "Pay", "Spend", "payment", "persons_figure"]
+__all__ = ["Charges", "Figures", "Pay", "Spend", "group_figure", "payment", "persons_figure"]
 
 
 @dataclass(frozen=True)
@@ -100,3 +102,18 @@ def persons_figure(rules: Sequence[Figures], rows_per_person: int) -> Privacy:
         delta, deltas = 0.0, [0.0] * len(rules)
     epsilon = sum_up(rule.epsilon_at(one) for rule, one in zip(rules, deltas, strict=True))
     return Privacy(times_up(epsilon, rows_per_person), delta, "replace_one", rows_per_person)
+
+
+def group_figure(epsilon: Fraction, delta: Fraction, rows: int) -> tuple[float, float]:
+    """What costs (epsilon, delta) for neighbours costs a person with so many rows: g epsilon, and delta e^(i epsilon) for i < g.
+
+    Both are rounded up. ArgumentError where that promises nothing.
+    """
+    spent = float_above(epsilon * rows)
+    if rows == 1 or not delta:
+        return spent, float_above(delta)
+    reach = epsilon * (rows - 1)
+    bound = delta * rows * exp_bounds(float_above(reach), 30)[1] if reach < 1000 else Fraction(1)
+    if bound >= 1 or not math.isfinite(spent):
+        raise ArgumentError("for persons with so many rows this epsilon and delta promise nothing; take smaller ones")
+    return spent, float_above(bound)

@@ -23,6 +23,11 @@ def pytest_configure() -> None:
     meant = os.environ.get("DPFAST_TESTED_BUILD")
     if meant and not Path(core.__file__).resolve().is_relative_to(Path(meant).resolve()):
         raise pytest.UsageError(f"dpfast._core comes from {core.__file__}, not from {meant}")
+    # And what its modules call if they are sanitised: without that all tests would pass, and say nothing.
+    for call in filter(None, os.environ.get("DPFAST_TESTED_CALLS", "").split(",")):
+        plain = [module.name for module in Path(core.__file__).parent.glob("*.so") if call.encode() not in module.read_bytes()]
+        if plain:
+            raise pytest.UsageError(f"these modules never call {call}: {', '.join(sorted(plain))}")
 
 
 @pytest.hookimpl(wrapper=True)

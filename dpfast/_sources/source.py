@@ -92,8 +92,8 @@ class SourceFile:
     written_as: str
     partition: dict[str, Any]
     place: Place
-    schema: pa.Schema
-    rows: int | None
+    schema: pa.Schema = field(repr=False)  # its metadata are anybody's
+    rows: int | None = field(repr=False)
     _types: Mapping[str, pa.DataType] = field(repr=False)
     _identity: tuple[Any, ...] = field(repr=False)
     only: range | None = None
@@ -135,7 +135,7 @@ class Source:
     """
 
     files: tuple[SourceFile, ...]
-    schema: pa.Schema
+    schema: pa.Schema = field(repr=False)
     is_folder: bool
     skipped: tuple[str, ...] = ()
 

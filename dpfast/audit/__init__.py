@@ -60,8 +60,9 @@ def audit(
     ----------
     mechanism : mechanism, Stratified, Policy or callable
         Of dpfast: anything with an integer table, a rule with strata, or a policy, of which every rule is audited and then a
-        whole row. Any other callable: ``function(dataset)`` returns one output, a number or anything hashable (lists and arrays
-        count as tuples); each call draws anew, independently of all others.
+        whole row. Any other callable: ``function(dataset)`` returns one output, a number or anything that is hashed by its value
+        (lists and arrays count as tuples); each call draws anew, independently of all others. What it raises ends the audit:
+        where errors are outputs, return a text for them.
     pairs : sequence of (dataset, neighbour)
         Neighbouring datasets, whatever that means to the function; both directions are looked at. Of a dpfast mechanism codes of
         categories, k for a value outside the domain; default: all pairs, or for samples those that the table shows to be worst.
@@ -101,6 +102,7 @@ def audit(
     at. For tables the pairs are those that doubles find, and where ``epsilon_lower < epsilon_upper`` the truth is between.
     Samples: every lower bound is one of Clopper and Pearson [1]_, computed with room for its rounding, for an event that was
     chosen on other samples, as in [2]_; by Bonferroni they hold together with the confidence. Outputs must be independent.
+    Vectors of numbers that never come twice are put in order by a score, likewise learnt from the samples that choose.
     **A whole row of a policy.** Its lower bound is that of the worst pair in every column together; by samples the sum of those
     of the columns at delta 0, else the greatest of those that are for no less delta.
     **Cost.** Exact: about 0.3 ms for randomised response; other tables O(k^2) at delta 0 for a true claim, else a few times

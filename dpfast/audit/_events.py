@@ -7,9 +7,10 @@ alone, and so is the event. Hence the counts of the other half are binomial, and
 from __future__ import annotations
 
 import math
-from collections import Counter
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
@@ -20,13 +21,8 @@ from dpfast.audit._sources import NAN_LABEL, as_double
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Cells", "Codes", "Event", "Labels", "Numbers", "choose", "learn"]
+__all__ = ["FEW", "Cells", "Codes", "Event", "Labels", "Numbers", "choose", "plain"]
 
-FEW_NUMBERS: Final = 512  # up to so many different numbers each is a cell of its own
-MOST_INTERVALS: Final = 128
-OUTPUTS_A_CELL: Final = 1000  # of those that make the cells
-MOST_LABELS: Final = 4096
-TAIL: Final = 16  # outputs beyond the outermost edge
 FEW: Final = 5  # outputs, added to both counts of a cell: smaller counts do not make a ratio
 SIMPLICITY: Final = 0.02  # of the best value, given up for a half-line
 SHOWN: Final = 4  # pieces of an event that its text names
@@ -98,12 +94,30 @@ class Numbers:
         return 2 * self._edges.size + 2
 
     def find(self, outputs: Any) -> NDArray[np.int64]:
-        if not isinstance(outputs, np.ndarray):  # among numbers so far: what is none counts as NaN
-            outputs = np.array([as_double(x) for x in outputs], np.float64)
-        cells: NDArray[np.int64] = np.searchsorted(self._edges, outputs, "left") + np.searchsorted(self._edges, outputs, "right")
-        if outputs.dtype.kind == "f":
-            cells[np.isnan(outputs)] = self.size - 1
+        is_array = isinstance(outputs, np.ndarray)
+        if self._edges.dtype.kind == "f":
+            doubles = outputs.astype(np.float64) if is_array else np.array([as_double(x) for x in outputs], np.float64)
+            cells = self._between(doubles)
+            cells[np.isnan(doubles)] = self.size - 1
+            return cells
+        if is_array and outputs.dtype.kind == self._edges.dtype.kind:
+            return self._between(outputs)
+        return self._exactly(outputs.tolist() if is_array else outputs)
+
+    def _between(self, numbers: NDArray[Any]) -> NDArray[np.int64]:
+        cells: NDArray[np.int64] = np.searchsorted(self._edges, numbers, "left") + np.searchsorted(self._edges, numbers, "right")
         return cells
+
+    def _exactly(self, outputs: Sequence[Any]) -> NDArray[np.int64]:
+        """Cells of anything beside integers: a double of them all would merge some of those that are far from 0."""
+        edges = self._edges.tolist()
+
+        def cell(output: Any) -> int:
+            if not isinstance(output, Real) or output != output:
+                return self.size - 1
+            return bisect_left(edges, output) + bisect_right(edges, output)
+
+        return np.fromiter(map(cell, outputs), np.int64, len(outputs))
 
     def describe(self, cells: NDArray[np.int64]) -> str:
         runs = np.split(cells, np.flatnonzero(np.diff(cells) > 1) + 1) if cells.size else []
@@ -143,7 +157,7 @@ class Labels:
 
     def find(self, outputs: Any) -> NDArray[np.int64]:
         last = len(self._labels)
-        return np.fromiter((self._cells.get(label, last) for label in _plain(outputs)), np.int64, len(outputs))
+        return np.fromiter((self._cells.get(label, last) for label in plain(outputs)), np.int64, len(outputs))
 
     def describe(self, cells: NDArray[np.int64]) -> str:
         shown = [
@@ -151,26 +165,6 @@ class Labels:
             for cell in cells[:SHOWN].tolist()
         ]
         return _listed(shown, cells.size)
-
-
-def learn(first: Any, second: Any) -> Cells:
-    """Return cells for outputs like these: samples of a dataset and of its neighbour, arrays of numbers or lists of labels."""
-    if not (isinstance(first, np.ndarray) and isinstance(second, np.ndarray)):
-        counts = Counter([*_plain(first), *_plain(second)])
-        return Labels([label for label, _ in counts.most_common(MOST_LABELS)])
-    both = np.concatenate([first, second])
-    if both.dtype.kind == "f":
-        both = both[~np.isnan(both)]
-    both.sort()
-    # positions at which a new number begins
-    begins = np.flatnonzero(np.concatenate([[True], both[1:] != both[:-1]])) if both.size else np.zeros(0, np.int64)
-    if begins.size <= FEW_NUMBERS:
-        return Numbers(both[begins])
-    n = both.size
-    places = np.linspace(0, n - 1, min(max(n // OUTPUTS_A_CELL, 8), MOST_INTERVALS)).astype(np.int64)
-    # finer towards both ends: halves, quarters, ... of what lies beyond
-    tails = (n / 2.0 ** np.arange(1, max(2, math.ceil(math.log2(n / TAIL))))).astype(np.int64)
-    return Numbers(np.unique(both[np.concatenate([places[1:-1], tails, n - 1 - tails])]))
 
 
 def choose(
@@ -221,7 +215,7 @@ def choose(
     return np.sort(events[0]), np.sort(events[1])
 
 
-def _plain(outputs: Any) -> list[Any]:
+def plain(outputs: Any) -> list[Any]:
     """Labels, which a number is too: NaN, which is not its own equal, as in a list of them."""
     if not isinstance(outputs, np.ndarray):
         return list(outputs)

@@ -154,6 +154,7 @@ def unseen(samples: int, reach: float, floor: float) -> str:
     return (
         f"{samples} samples of each dataset: no epsilon above {reach:.3g} can be shown, as it grows with the logarithm of the "
         f"samples; no violation that needs an event less likely than about {floor:.1g}, such as a delta below that; nothing "
-        "about other pairs of datasets, nor about differences within a cell of outputs, such as the last bits of a float; "
-        "nothing in time, memory, or the state and the reuse of a random generator. Calls are taken to be independent."
+        "about other pairs of datasets, nor about differences within a cell of outputs, such as the last bits of a float, what "
+        "texts that come once have in common, or how the parts of a vector depend on one another; nothing in time, memory, or "
+        "the state and the reuse of a random generator. Calls are taken to be independent."
     )

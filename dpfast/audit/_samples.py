@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dpfast.audit._bounds import delta_below, epsilon_below, proved_shares, reach
-from dpfast.audit._events import Cells, Codes, Event, choose, learn
+from dpfast.audit._events import Cells, Codes, Event, choose
+from dpfast.audit._learnt import learn
 from dpfast.audit._report import AuditReport, Finding, unseen
 from dpfast.audit._sources import PIECE, draw, mechanism_counts, normal
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Callable, Hashable
+from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from dpfast.audit._exact import TabledMechanism
 
-__all__ = ["NAN_LABEL", "PIECE", "as_double", "draw", "mechanism_counts", "normal"]
+__all__ = ["NAN_LABEL", "PIECE", "as_double", "draw", "is_number", "mechanism_counts", "normal"]
 
 PIECE: Final = 1 << 20  # outputs drawn at once
 ROWS: Final = 1 << 23  # rows sanitised at once, enough for several threads
@@ -67,50 +68,49 @@ def draw(function: Callable[..., Any], dataset: Any, size: int, *, vectorised: b
     """Return outputs: a numpy array of numbers, or a list of anything that can be told apart by a dictionary."""
     if not vectorised:
         return normal([function(dataset) for _ in range(size)])
-    array = np.asarray(function(dataset, size))
-    if array.ndim not in (1, 2) or array.shape[0] != size:
+    found = function(dataset, size)
+    outputs: Any = found if isinstance(found, (list, tuple)) else np.asarray(found)  # a list would be made of one type
+    if (isinstance(outputs, np.ndarray) and outputs.ndim not in (1, 2)) or len(outputs) != size:
         raise ArgumentError(
             "with vectorised=True the function must return an array with one output, or one row, for each of size"
         )
-    return normal(array)
+    return normal(outputs)
 
 
 def normal(outputs: Any) -> Any:
-    """Return outputs in one of two forms: an array of int64 or of floats, or a list of labels without NaN among them."""
-    if not isinstance(outputs, np.ndarray):
-        return _of_list(list(outputs))
-    kind = outputs.dtype.kind
-    if outputs.ndim == 1 and kind in "iuf":
-        return outputs
-    if outputs.ndim == 1 and kind in "bmM":
-        return outputs.astype(np.int64)
-    return _of_list(outputs.tolist())
+    """Return outputs in one of two forms: an array of integers or of floats, or a list of labels without NaN among them.
 
-
-def _of_list(outputs: list[Any]) -> Any:
-    # a refusal, None, stands beside numbers as NaN does
-    if any(output is not None for output in outputs) and all(
-        output is None or isinstance(output, (numbers.Real, np.bool_)) for output in outputs
-    ):
-        whole = all(
-            isinstance(output, (numbers.Integral, np.bool_)) and -(1 << 63) <= int(output) < 1 << 63 for output in outputs
-        )
-        return np.array([int(x) for x in outputs], np.int64) if whole else np.array([as_double(x) for x in outputs], np.float64)
+    What becomes of an output never depends on those beside it, such as a number on whether a text is among them: outputs come in
+    pieces, and independent ones have to stay independent.
+    """
+    if isinstance(outputs, np.ndarray):
+        kind = outputs.dtype.kind
+        if outputs.ndim == 1 and kind in "iuf":
+            return outputs
+        if outputs.ndim == 1 and kind in "bmM":
+            return outputs.astype(np.int64)
+        outputs = outputs.tolist()
     return [_label(output) for output in outputs]
+
+
+def is_number(output: Any) -> bool:
+    """Whether a label can stand on a line; NaN does so beside it."""
+    return isinstance(output, numbers.Real) or (isinstance(output, str) and output == NAN_LABEL)
 
 
 def as_double(output: Any) -> float:
     """The double nearest to a number; NaN for what is none."""
-    is_number = isinstance(output, (numbers.Real, np.bool_))
-    if not is_number:
+    if not isinstance(output, numbers.Real):
         return math.nan
+    number: Any = output
     try:
-        return float(output)
+        return float(number)
     except OverflowError:  # an integer or fraction above all doubles
-        return math.inf if output > 0 else -math.inf
+        return math.inf if number > 0 else -math.inf
 
 
 def _label(output: Any) -> Hashable:
+    kind: Any = type(output)
     if isinstance(output, (np.ndarray, np.generic)):
         output = output.tolist()
     if isinstance(output, (list, tuple)):
@@ -123,5 +123,10 @@ def _label(output: Any) -> Hashable:
         raise ArgumentTypeError(
             f"an output of type {type(output).__name__} can be neither ordered nor hashed; return a number, a text or a tuple"
         ) from None
+    if kind.__eq__ is object.__eq__ and output is not None and not isinstance(output, (Enum, type)):
+        raise ArgumentTypeError(
+            f"an output of type {type(output).__name__} equals none but itself, so that nothing is ever seen twice; "
+            "return a number, a text or a tuple"
+        )
     label: Hashable = output
     return label

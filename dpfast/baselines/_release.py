@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from dpfast._rounding import exp_bounds, float_above, real_number
-from dpfast._spending import payment
+from dpfast._rounding import real_number
+from dpfast._spending import group_figure, payment
 from dpfast._statement import Privacy
 from dpfast.baselines.noise import draw_rounded
 from dpfast.baselines.sensitivity import Problem, problem_of
@@ -105,12 +104,5 @@ def release(
 
 
 def privacy_of(terms: Terms, neighbours: Any, rows: int) -> Privacy:
-    """What a release costs a person with so many rows: g epsilon, and delta times e^(i epsilon) for i < g."""
-    spent = float_above(terms.epsilon * rows)
-    if rows == 1 or not terms.delta:
-        return Privacy(spent, float_above(terms.delta), neighbours, rows)
-    reach = terms.epsilon * (rows - 1)
-    bound = terms.delta * rows * exp_bounds(float_above(reach), 30)[1] if reach < 1000 else Fraction(1)
-    if bound >= 1 or not math.isfinite(spent):
-        raise ArgumentError("for persons with so many rows this epsilon and delta promise nothing; take smaller ones")
-    return Privacy(spent, float_above(bound), neighbours, rows)
+    """What a release costs a person with so many rows."""
+    return Privacy(*group_figure(terms.epsilon, terms.delta, rows), neighbours, rows)

@@ -170,7 +170,8 @@ class Extension(Probabilities):
         -----
         **Privacy guarantee.** One draw: on neighbours, the ends of an edge, the answers are (epsilon, delta)-close by its law.
         The law is exact, nothing is rounded and no delta is added: random bits are compared with all bits of the dyadic number.
-        A ledger is charged for the edge with the largest epsilon and the largest delta, times the number of draws.
+        A ledger is charged for the edge with the largest epsilon and the largest delta, times the number of draws, and for as
+        many edges one after the other as its `rows_per_person` grants a person.
 
         Examples
         --------

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from dpfast._rounding import integer, sum_up, times_up
-from dpfast._spending import payment
+from dpfast._rounding import integer, times_up
+from dpfast._spending import group_figure, payment
 from dpfast._statement import Privacy
 from dpfast.errors import ArgumentError, ArgumentTypeError
 from dpfast.graph._values import KEY_ONE
@@ -99,7 +99,8 @@ def _more(stream: Stream, column_name: Column, digest: bytes) -> DrawBits:
 
 
 def _figure(g: DatasetGraph, draws: int, rows: int) -> Privacy:
-    """What draws cost: the largest epsilon and delta of an edge, each draw anew."""
-    epsilon = float(g._epsilons.max()) if g.n_arcs else 0.0
-    delta = 0.0 if g._deltas is None else float(g._deltas.max())
-    return Privacy(times_up(epsilon, draws), min(1.0, sum_up([times_up(delta, draws)])), "replace_one", rows)
+    """What draws cost: the largest epsilon and delta of an edge, once for each row of a person, each draw anew."""
+    epsilon = Fraction(float(g._epsilons.max())) if g.n_arcs else Fraction(0)
+    delta = Fraction(0) if g._deltas is None else Fraction(float(g._deltas.max()))
+    spent, slack = group_figure(epsilon, delta, rows)
+    return Privacy(times_up(spent, draws), min(1.0, times_up(slack, draws)), "replace_one", rows)

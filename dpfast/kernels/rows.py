@@ -154,11 +154,11 @@ def words(
     n_rows = integer(n_rows, "n_rows", minimum=0)
     pay = payment(ledger, column_name, mechanism.digest, lambda rows: persons_figure([mechanism], rows))
     stream = Stream() if rng is None else rng
-    cells = stream.rows(column_name, mechanism.digest, n_rows)
+    stream.rows(column_name, mechanism.digest, 0)  # what is wrong with a name is said before anything is charged
+    drawn = np.empty(n_rows, np.uint64)
     pay(stream, "row")
     split = mechanism.law.split
-    reader = cells.reader(0, whole=not split)
-    drawn = np.empty(n_rows, np.uint64)
+    reader = stream.rows(column_name, mechanism.digest, n_rows).reader(0, whole=not split)
     for first in range(0, n_rows, TILE_WORDS):
         tile = drawn[first : first + TILE_WORDS]
         if split:

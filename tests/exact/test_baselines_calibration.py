@@ -6,6 +6,7 @@ import decimal
 import math
 from fractions import Fraction
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -254,6 +255,20 @@ def test_each_sigma_has_the_least_variance() -> None:
             return math.exp(5 * sigma * sigma) / (epsilon - t / sigma) ** 2
 
         assert variance(best) < min(variance(best * 0.99), variance(best * 1.01))
+
+
+def test_the_alpha_of_laplace_noise_is_pure_in_the_other_direction() -> None:
+    # a large delta gives room in one direction; the narrower law exceeds the wider by e^(alpha e^-beta + beta) at the centre
+    binding = 0
+    for epsilon, beta, delta in product(
+        (Fraction(1, 4), Fraction(1), Fraction(3)), (10, 4, 2), (Fraction(1, 2), Fraction(9, 10))
+    ):
+        alpha = constants.laplace_alpha(epsilon, delta, epsilon / beta)
+        spent = float(alpha) * math.exp(-float(epsilon / beta)) + float(epsilon / beta)
+        assert 0 < alpha <= epsilon
+        assert spent <= float(epsilon) * (1 + 1e-14)
+        binding += alpha < epsilon and spent > float(epsilon) * (1 - 1e-14)
+    assert binding > 3
 
 
 @pytest.mark.parametrize(("beta", "y"), [(2, "1e-38"), (2, "3e-39"), (3, "7e-38"), (3, "2e-37"), (4, "5e-37"), ("1e-30", "1")])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -221,3 +222,19 @@ def test_mixing_multisets_and_volumes_is_found() -> None:
     ratio = joint.ratio_for(Fraction(1), quantiles, "add_remove")
     assert ratio is not None
     assert worst_loss(mixed, "add_remove", quantiles) > 1.05
+
+
+@pytest.mark.parametrize("neighbours", ["add_remove", "replace_one"])
+@pytest.mark.parametrize("m", [1, 2, 9, 1023])
+def test_what_the_arithmetic_may_add_is_taken_from_epsilon(m: int, neighbours: str) -> None:
+    quantiles = [Fraction(j, m + 1) for j in range(1, m + 1)]
+    spread = 4 if neighbours == "replace_one" else 4 * Fraction(m, m + 1)
+    slack = Fraction(m + 1, 1 << 32)
+    with decimal.localcontext(decimal.Context(prec=60)):
+        for epsilon in (2 * slack, Fraction(1, 10), Fraction(1), Fraction(30)):
+            ratio = joint.ratio_for(epsilon, quantiles, neighbours)
+            assert ratio is not None
+            spent = -decimal.Decimal(ratio).ln() * spread.numerator / spread.denominator  # by the law, not by its arithmetic
+            left = decimal.Decimal((epsilon - slack).numerator) / (epsilon - slack).denominator
+            assert left - decimal.Decimal("1e-14") < spent <= left
+    assert joint.ratio_for(slack, quantiles, neighbours) is None

@@ -223,3 +223,12 @@ def test_other_mechanisms_are_planned_by_their_own_estimator() -> None:
     assert plan.epsilon == plan.epsilon_realised == mechanism.epsilon_at()
     joint = Foreign(response(Domain.product(["a", "b"], [0, 1]), 1.0))
     assert all(math.isnan(column.changed_share) for column in attributes(Group(("x", "y"), joint), ROWS))
+
+
+def test_a_delta_is_shared_out_among_the_rows_of_a_person() -> None:
+    # more rows than are composed: what remains is the sum, each row at its share of delta
+    mechanism, rows = response(range(3), 1.0), 10_001
+    for delta in (0.5, 2.0**-10):
+        stated = Policy({"c": mechanism}).privacy(delta, rows_per_person=rows).epsilon
+        assert Fraction(stated) >= rows * Fraction(math.nextafter(mechanism.epsilon_at(delta / rows), 0.0))
+        assert stated < rows

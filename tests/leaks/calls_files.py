@@ -21,6 +21,7 @@ from observing import Exit
 
 from dpfast import sanitise_file
 from dpfast.cli import main
+from dpfast.etl.sources import open_source
 
 __all__ = ["CALLS"]
 
@@ -111,6 +112,7 @@ def on_numbers(verb: str, *more: str) -> list[Scenario]:
 
 
 CALLS: dict[str, list[Scenario]] = {
+    "etl.sources.open_source": [Scenario(open_source, "files", "private"), Scenario(open_source, "files of numbers", "private")],
     "etl.sanitise_file": [
         *(
             Scenario(lambda path, name=name, options=options: sanitise_file(path, name, POLICY, **options), "files")

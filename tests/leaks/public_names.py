@@ -15,7 +15,7 @@ from dpfast import cli, errors
 __all__ = ["calls", "verbs"]
 
 # Public modules that no list of names shows: users import them by their path.
-BY_PATH = ("etl.spark", "etl.ledger", "privacy", "budget")
+BY_PATH = ("etl.spark", "etl.ledger", "etl.sources", "privacy", "budget", "report")
 
 
 def calls(package: ModuleType = dpfast) -> dict[str, Any]:

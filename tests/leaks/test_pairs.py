@@ -5,7 +5,9 @@ A name that is new is in neither list, and fails here until it has scenarios or 
 
 from __future__ import annotations
 
+import importlib
 import logging
+import re
 import time
 import warnings
 from collections.abc import Callable
@@ -28,6 +30,7 @@ from without_data import WITHOUT_DATA
 import dpfast
 from dpfast import DpfastError, cli
 
+ROOT = Path(__file__).resolve().parents[2]
 CALLS: dict[str, list[Scenario]] = {**calls_columns.CALLS, **calls_numbers.CALLS, **calls_files.CALLS}
 ALL = [(name, number) for name, scenarios in CALLS.items() for number in range(len(scenarios))]
 
@@ -54,6 +57,27 @@ def test_every_public_name_has_scenarios_or_a_reason() -> None:
     assert named - judged == set(), "write scenarios for these in calls_*.py, or the reason in without_data.py"
     assert judged - named == set(), "there is no such name any more"
     assert CALLS.keys() & WITHOUT_DATA.keys() == set()
+
+
+def test_what_the_reference_describes_is_judged() -> None:
+    described = {
+        path
+        for page in (ROOT / "docs" / "reference").glob("*.md")
+        for path in re.findall(r"auto(?:function|class):: dpfast\.([\w.]+)", page.read_text(encoding="utf-8"))
+    }
+    values = {id(value) for value in calls().values()}
+    missed = [path for path in described if id(_named(path)) not in values and not _is_error(_named(path))]
+    assert missed == []
+    assert len(described) > 60
+
+
+def _named(path: str) -> Any:
+    module, _, name = f"dpfast.{path}".rpartition(".")
+    return getattr(importlib.import_module(module), name)
+
+
+def _is_error(value: Any) -> bool:
+    return isinstance(value, type) and issubclass(value, (Exception, Warning))
 
 
 def test_a_new_name_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,7 +26,10 @@ _BY_REASON = {
         Figures.to_arrow Figures.to_pandas estimate_change etl.spark.estimate plots.estimate Report Report.to_json
         report.Explanation report.explain
         Ledger.charge Ledger.check Ledger.entries Ledger.head Ledger.left Ledger.spent Ledger.total etl.ledger.Entry
-        Domain.decode""",
+        Domain.decode report.Explanation report.explain""",
+    "gives a source as it is to those who write jobs; the scenarios of jobs go through it": """
+        Reader.batches Reader.check_unchanged Source.batches Source.digest SourceFile.check_unchanged SourceFile.digest
+        SourceFile.open etl.sources.Reader etl.sources.Source etl.sources.SourceFile""",
     "runs mechanisms on values that it makes up, or that an auditor does": """
         AuditReport.to_dict audit.AuditReport audit.Event audit.Finding audit.audit baselines.datasets plots.errors plots.svg""",
     "graphs of data sets, queries and fixed values are public": """

@@ -244,3 +244,45 @@ def test_one_output_at_a_time_and_refusals() -> None:
     assert report.event.text == "NaN"
     assert report.event.contains([None, 0.5]).tolist() == [True, False]
     assert not audit(answer, [(0.2, 0.2), (0.3, 0.5)], **options).rejected
+
+
+def rarely_a_text(usual: Any) -> Callable[[np.random.Generator], Function]:
+    """Does not look at its data: one of two usual outputs, and four times in ten thousand a text."""
+
+    def make(rng: np.random.Generator) -> Function:
+        def answer(dataset: object, size: int) -> Any:
+            return ["error" if u < 4e-4 else usual if u < 0.5 else 1.0 for u in rng.random(size)]
+
+        return answer
+
+    return make
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("usual", [None, 2.5])
+def test_a_rare_output_of_another_kind_does_not_move_the_others(usual: Any) -> None:
+    answer = seeded(rarely_a_text(usual))
+    options: dict[str, Any] = {"epsilon": 1.0, "samples": 2000, "confidence": 1 - 1e-5, "vectorised": True}
+    assert not any(audit(answer, [(0, 1)], **options).rejected for _ in range(AUDITS))
+
+
+def vectors(scale: float, is_reused: bool = False) -> Callable[[np.random.Generator], Function]:
+    """Two numbers of sensitivity 1 each, with noise of their own or with the same."""
+
+    def make(rng: np.random.Generator) -> Function:
+        def answer(truth: tuple[int, int], size: int) -> Any:
+            noise = rng.laplace(scale=scale, size=(size, 2))
+            return truth + (noise[:, :1] if is_reused else noise)
+
+        return answer
+
+    return make
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("wrong", [vectors(1.0), vectors(2.0, is_reused=True)], ids=["half the scale", "noise used twice"])
+def test_faults_of_vectors_are_found(wrong: Any) -> None:
+    options: dict[str, Any] = {"epsilon": 1.0, "samples": 40_000, "confidence": SURE, "vectorised": True}
+    pairs = [((0, 0), (1, 1)), ((0, 0), (0, 1))]
+    assert audit(seeded(wrong), pairs, **options).rejected
+    assert not audit(seeded(vectors(2.0)), pairs, **options).rejected

@@ -200,6 +200,7 @@ FIGURES = (
         (
             often("pieces, threads, files, stops", "unit/test_folders_resumed", "process/test_crash_folders"),
             long("no cell differs", "process/test_crash_soak::test_the_same_rows_over_and_over_have_the_same_answers"),
+            often("refused charges draw nothing, persons pay for all rows", "leaks/test_charges"),
             long(
                 "the ledger is exact over stopped jobs",
                 "process/test_crash_soak::test_a_ledger_is_exact_however_often_fresh_jobs_are_stopped",

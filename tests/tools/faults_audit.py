@@ -47,8 +47,8 @@ MUTANTS = [
     Mutant(
         "NaN among the greatest numbers of an audit",
         "dpfast/audit/_events.py",
-        "cells[np.isnan(outputs)] = self.size - 1",
-        "cells[np.isnan(outputs)] = self.size - 2",
+        "cells[np.isnan(doubles)] = self.size - 1",
+        "cells[np.isnan(doubles)] = self.size - 2",
         "tests/unit/test_audit_arguments.py::test_numbers_are_cut_at_edges_that_are_cells",
     ),
 ]

@@ -53,7 +53,7 @@ def survives(mutant: Mutant, folder: Path) -> str:
         return wrong
     # a safe path: else `python -m pytest` would find the package of the current folder first
     environment = os.environ | {"PYTHONPATH": str(folder), "PYTHONSAFEPATH": "1", "DPFAST_TESTED_BUILD": str(folder)}
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *mutant.tests.split()]
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-m", "not slow", *mutant.tests.split()]
     run = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300)
     if run.returncode == 0:
         return "survives " + mutant.tests

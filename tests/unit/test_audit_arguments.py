@@ -13,7 +13,10 @@ import pytest
 
 from dpfast import Domain, ExponentialResponse, MatrixResponse, Policy, RandomisedResponse, Stratified, Stream, optimal_response
 from dpfast.audit import audit
-from dpfast.audit._events import Codes, Labels, Numbers, choose, learn
+from dpfast.audit._bounds import epsilon_below, proved_shares
+from dpfast.audit._events import Codes, Labels, Numbers, choose
+from dpfast.audit._learnt import learn
+from dpfast.audit._samples import Counted, sampled_report
 from dpfast.audit._sources import MOST_CATEGORIES, PIECE, mechanism_counts, normal
 from dpfast.errors import ArgumentError, ArgumentTypeError
 
@@ -76,6 +79,7 @@ def test_wrong_arguments_are_refused(mechanism: Any, options: dict[str, Any], er
         (lambda dataset, size: np.zeros((size, 2, 2)), ArgumentError, "one output, or one row, for each"),
         (lambda dataset, size: 0.5, ArgumentError, "one output, or one row, for each"),
         (lambda dataset, size: [{}] * size, ArgumentTypeError, "an output of type dict"),
+        (lambda dataset, size: [object()] * size, ArgumentTypeError, "an output of type object equals none but itself"),
     ],
 )
 def test_outputs_that_cannot_be_counted_are_refused(function: Any, error: type[Exception], text: str) -> None:
@@ -188,6 +192,16 @@ def test_samples_of_a_policy_share_the_error() -> None:
     assert audit(POLICY, method="samples", samples=20_000, epsilon=9.0, rng=Stream.insecure(2)).rejected
 
 
+def test_the_bounds_of_all_pairs_share_the_error() -> None:
+    # three pairs, both directions, two events, both ends: each bound has a twenty-fourth of the error
+    one, other = Counted(np.array([600, 400]), np.array([590, 410])), Counted(np.array([300, 700]), np.array([310, 690]))
+    given = [((place, "other"), Codes(2), one, other) for place in range(3)]
+    report = sampled_report(given, epsilon=0.1, delta=0.0, samples=2000, miss=0.01)
+    bounds = [proved_shares(hits, (1000, 1000), 0.01 / 24) for hits in ((590, 310), (690, 410))]
+    assert [found.epsilon_lower for found in report.findings] == [epsilon_below(bound, 0.0) for bound in bounds] * 3
+    assert (report.epsilon_lower, report.rejected, report.confidence) == (epsilon_below(bounds[0], 0.0), True, 0.99)
+
+
 def test_a_seed_repeats_an_audit_and_threads_do_not_matter() -> None:
     def run(threads: int) -> Any:
         report = audit(
@@ -212,15 +226,55 @@ def test_counts_are_those_of_sanitised_rows(k: int) -> None:
 
 
 def test_outputs_take_one_of_two_forms() -> None:
-    assert normal([True, 2, np.int8(3)]).dtype == np.int64
-    assert normal([True, 2.5, None, Fraction(1, 2)]).tolist()[:2] == [1.0, 2.5]
-    assert normal([10**400, -(10**400), 1 << 63]).tolist() == [math.inf, -math.inf, 2.0**63]
+    assert normal([True, 2, np.int8(3), None, math.nan, Fraction(1, 2)]) == [1, 2, 3, None, "NaN", 0.5]
     assert normal(np.array(["2026-01-01", "NaT"], "M8[D]")).tolist() == [20454, np.iinfo(np.int64).min]
     assert normal(np.array([True, False])).dtype == np.int64
     assert normal(np.array([[1.0, math.nan], [2.0, 3.0]])) == [(1.0, "NaN"), (2.0, 3.0)]
     assert normal(["a", None, (1, [2, math.nan]), np.float64(0.5)]) == ["a", None, (1, (2, "NaN")), 0.5]
-    assert normal([None, None]) == [None, None]
     assert normal(np.array(["a", "b"])) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ([1.0, None, 2.0, None], [2.0, 3.0, None, 1.0]),
+        (["a", None, 1.0, 1.0], [None, 1.0, 2.0, math.nan]),
+        ([2**60, 2**60 + 1, 2**60 + 3, 0], [2**60 + 2, 2**60, 2**60, 1]),
+        ([2**60, None, 0.5, 2**60 + 1], [2**60 + 1, 1.0, "a", 3]),
+        (np.array([2**63, 2**63 + 1], np.uint64), np.array([2**63 + 2], np.uint64)),
+        ([(0.1 * i, 0.2 * i) for i in range(9)], [(0.1 * i, None) for i in range(9)]),
+    ],
+)
+def test_the_cell_of_an_output_does_not_depend_on_others(first: Any, second: Any) -> None:
+    beside = [1, 2**60 + 1, 2**63 + 1, 10**400, 0.5, math.nan, None, "a", math.inf, (0.1, 0.2), (0.1, None), (0.1,), True]
+    cells = learn(normal(first), normal(second))
+    together = cells.find(normal(beside)).tolist()
+    assert together == [int(cells.find(normal([one]))[0]) for one in beside]
+    numbers = [1, 2**60 + 1, 2**62]
+    for dtype in (np.int64, np.uint64):
+        assert cells.find(normal(np.array(numbers, dtype))).tolist() == cells.find(normal(numbers)).tolist()
+
+
+def test_large_integers_are_told_apart() -> None:
+    cells = learn(normal([2**60, 2**60 + 1]), normal([2**60 + 1]))
+    assert cells.find(normal([2**60, 2**60 + 1, None, 2.0**60, math.inf])).tolist() == [1, 3, 5, 1, 4]
+    assert cells.find(np.array([2.0**60, math.nan])).tolist() == [1, 5]
+
+
+def test_vectors_that_never_come_twice_are_put_on_a_line() -> None:
+    rng = np.random.default_rng(3)
+    first, second = rng.random((500, 3)), rng.random((500, 3)) + np.array([0, 0.9, 0])
+    cells = learn(normal(first), normal(second))
+    assert cells.is_ordered
+    found = [cells.find(normal(each)) for each in (first, second)]
+    assert np.median(found[1]) < np.median(found[0])  # the score is large where the first dataset is more likely
+    odd = cells.find(normal([(0.5, 0.5, 0.5), (0.5, 0.5), "text", (0.5, "x", 0.5)])).tolist()
+    assert odd[0] < cells.size - 1
+    assert odd[1:] == [cells.size - 1] * 3
+    assert "any vector of 3 parts with a score of" in cells.describe(np.arange(3))
+    # what comes often enough is a label, and most that are numbers make a line
+    assert isinstance(learn(normal(first.round()), normal(second.round())), Labels)
+    assert isinstance(learn(["a", *first[:, 0].tolist()], second[:, 0]), Numbers)
 
 
 def test_numbers_are_cut_at_edges_that_are_cells() -> None:
@@ -249,8 +303,8 @@ def test_cells_are_learnt_from_both_datasets() -> None:
     assert labels.find(["b", "new", "newer"]).tolist() == [0, 3, 3]
     assert isinstance(learn(np.array([1.0]), ["a"]), Labels)
     # whatever else a piece of the outputs holds
-    mixed = learn(normal(["a", math.nan]), normal([math.nan, 1.0]))
-    assert mixed.find(normal([math.nan, 1.0])).tolist() == mixed.find(normal([math.nan, 1.0, "a"])).tolist()[:2] == [0, 2]
+    mixed = learn(normal(["a"] * 9 + [math.nan]), normal([math.nan, 1.0]))
+    assert mixed.find(normal([math.nan, 1.0])).tolist() == mixed.find(normal([math.nan, 1.0, "a"])).tolist()[:2] == [1, 2]
     assert "seldom" in labels.describe(np.array([3]))
     assert learn(np.array([math.nan]), np.array([math.nan])).find(np.array([math.nan])).tolist() == [1]
 

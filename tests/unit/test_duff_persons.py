@@ -56,6 +56,17 @@ def test_rows_of_a_person_share_epsilon(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", CALLS)
+def test_rows_of_a_person_are_not_chosen_before_they_are_paid_for(name: str, tmp_path: Path) -> None:
+    call, request = CALLS[name], {"epsilon": 1.5, "rows_per_person": 3, "person": PERSON}
+    stream, other = Stream.insecure(5), Stream.insecure(5)
+    with pytest.raises(LedgerError):
+        call(VALUES, **request, rng=stream, ledger=Ledger(tmp_path / "ledger", cap=Privacy(1.0, 0.0, "add_remove")))
+    # nothing of the stream is used
+    assert call(VALUES, **request, rng=stream) == call(VALUES, **request, rng=other)
+    assert stream._rows == other._rows
+
+
+@pytest.mark.parametrize("name", CALLS)
 def test_columns_of_other_lengths_are_refused(name: str) -> None:
     for request in ({"person": [1, 2]}, {"by": [1, 2], "keys": [1]}, {"by": [1] * 3, "keys": [1], "person": [1] * 2}):
         with pytest.raises(ArgumentError, match="differ in length"):

@@ -57,6 +57,23 @@ def coded(values: list[Any], codes: list[int | None], width: pa.DataType | None 
     return pa.DictionaryArray.from_arrays(pa.array(codes, width or pa.int8()), pa.array(values), safe=False)
 
 
+def test_no_digest_of_a_source_is_published(tmp_path: Path) -> None:
+    """Whoever knows all rows but one could try out the last one on it: the name of a job needs the key."""
+    found: dict[tuple[bytes | None, int], dict[str, Any]] = {}
+    for place, towns in enumerate((TOWNS, TOWNS[::-1])):
+        source = write(tmp_path / f"{place}.parquet", pa.table({"x": towns}))
+        for key in (bytes(32), bytes(range(32)), None):
+            options: dict[str, Any] = {} if key is None else {"key": key, "context": "c"}
+            report = sanitise_file(source, tmp_path / f"{place} {key!r}.parquet", Policy({"x": response()}), **options)
+            found[key, place] = report.certificate
+    keyed = [certificate for (key, _), certificate in found.items() if key is not None]
+    assert len({certificate["job"] for certificate in keyed}) == 4
+    for key in (bytes(32), bytes(range(32)), None):
+        one, other = ({**found[key, place], "job": None} for place in (0, 1))
+        assert one == other  # nothing else depends on the source, and without a key nothing at all
+    assert "job" not in found[None, 0]
+
+
 # canaries
 
 

@@ -253,6 +253,15 @@ def test_draws_by_shape_stream_and_ledger(path: graph.DatasetGraph, tmp_path: Pa
     assert ledger.total().epsilon == 2.0
     with pytest.raises(LedgerError):
         found.sample(0, ledger=ledger)
+    # a person with three rows is three edges away
+    of_rows = Ledger(tmp_path / "rows", cap=Privacy(100.0, 0.5, rows_per_person=3))
+    found.sample([0, 1], ledger=of_rows)
+    assert of_rows.total() == Privacy(6.0, 0.0, rows_per_person=3)
+    loose = graph.DatasetGraph([0, 1], [1, 2], 0.5, 1e-6)
+    graph.extend(loose, [2, 1, 1], {1: 0.5}).sample(0, ledger=of_rows)
+    spent = of_rows.entries()[-1].privacy
+    assert spent.epsilon == 1.5
+    assert 1e-6 * (1 + math.exp(0.5) + math.exp(1.0)) <= spent.delta <= 3e-6 * math.exp(1.0) * (1 + 1e-12)
     for wrong in ("secret", 99, [99]):
         with pytest.raises(ArgumentError) as caught:
             found.sample(wrong)

@@ -214,7 +214,9 @@ def test_a_report_without_a_bound_is_still_json() -> None:
     def refuse(text: str) -> None:
         raise AssertionError(text)
 
-    assert json.loads(report.to_json(), parse_constant=refuse)["privacy"]["epsilon"] is None
+    document = json.loads(report.to_json(), parse_constant=refuse)
+    assert document["privacy"]["epsilon"] is None
+    assert set(document) == {"rows", "files", "privacy", "certificate", "digest"}  # to be published: no duration, no place
 
 
 def test_the_certificate_stands_beside_the_rows_that_a_link_leads_to(key: bytes) -> None:

@@ -16,6 +16,7 @@ import pytest
 
 from dpfast import FileError, Ledger, LedgerError, Privacy, RandomisedResponse, Stream
 from dpfast.etl import _ledger_file
+from dpfast.etl._chain import _next_hash, read
 from dpfast.etl.ledger import create_ledger
 
 RESPONSE = RandomisedResponse(["no", "yes"], epsilon=1.0)
@@ -128,6 +129,24 @@ def test_a_chain_that_is_written_anew_is_seen_by_its_head(path: Path, tmp_path: 
         ledger.check(head=head)
     with pytest.raises(TypeError):
         ledger.check(head=7)  # type: ignore[arg-type]
+
+
+def test_one_release_twice_is_no_chain_of_charges(path: Path) -> None:
+    # Such a chain is whole, and no ledger writes it: it would hide that another release was never charged.
+    with closing(sqlite3.connect(path)) as connection:
+        rows = connection.execute("SELECT number, text, hash FROM entries ORDER BY number").fetchall()
+        [(terms,)] = connection.execute("SELECT text FROM terms").fetchall()
+    read(terms, rows, [(4, rows[3][2])])
+    again = rows[3][1].replace('"number":4', '"number":5')
+    link = _next_hash(rows[3][2], again)
+    with pytest.raises(LedgerError, match="entry 5 repeats another"):
+        read(terms, [*rows, (5, again, link)], [(5, link)])
+
+
+def test_a_charge_is_on_the_disc_when_it_is_made(path: Path) -> None:
+    with _ledger_file.transaction(path, "BEGIN IMMEDIATE") as connection:
+        assert connection.execute("PRAGMA synchronous").fetchone() == (2,)  # FULL: flushed at every commit
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
 
 def test_accidents_are_refused_by_the_file_itself(path: Path) -> None:

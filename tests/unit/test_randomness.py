@@ -59,6 +59,9 @@ def test_kinds(key: bytes) -> None:
     assert keyed.fingerprint == Stream(key=key, context="b").fingerprint != insecure.fingerprint
     assert Stream.insecure(1).fingerprint == insecure.fingerprint != Stream.insecure(2).fingerprint
     assert len(bytes.fromhex(str(keyed.fingerprint))) == 16
+    # it is published: a digest under a name of its own, frozen, and nothing of the key
+    assert Stream(key=bytes(range(32)), context="a").fingerprint == "c7b2feb59608f2f7daa75283d98b0f1f"
+    assert not any(key[place : place + 4].hex() in str(keyed.fingerprint) for place in range(29))
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
+import numpy as np
 import pytest
 from cryptography.hazmat.primitives.ciphers import modes
 
@@ -62,3 +65,47 @@ def test_a_reader_stops_where_its_reservation_ends() -> None:
     for n_rows in (cells.TILE_ROWS + 1, -1):
         with pytest.raises(ArgumentError):
             Stream.insecure(1).rows("c", DIGEST, 1 << 20).reader(0, whole=True).words(n_rows)
+
+
+@pytest.mark.parametrize("number", [0, 1, 1 << 20, (1 << 50) - 1])
+def test_words_of_draws_meet_the_definition(number: int) -> None:
+    """Words by index are the bits of their draw in order; what follows a word is a block of its own, for each draw and part."""
+    drawn = cells.DrawWords(AES_KEY, number)
+    bits = list(islice(words.draw_bits(AES_KEY, number), 64 * 9))
+    wanted = [sum(bit << place for place, bit in enumerate(bits[64 * i : 64 * (i + 1)])) for i in range(9)]
+    assert drawn.words(0, 9).tolist() == wanted
+    assert drawn.words(3, 5).tolist() == wanted[3:8]
+    assert cells.DrawBits(AES_KEY, number, 9).words(9).tolist() == wanted
+    indices = np.array([0, 5, 1 << 40])
+    for part in (1, 2, (1 << 14) - 1):
+        blocks = [
+            words.aes_block(AES_KEY, (number + (part << 50)).to_bytes(8, "big") + index.to_bytes(8, "big"))
+            for index in indices.tolist()
+        ]
+        pairs = [[int.from_bytes(block[:8], "little"), int.from_bytes(block[8:], "little")] for block in blocks]
+        assert drawn.blocks(indices, part).tolist() == pairs
+        assert [list(drawn.more(index, part)) for index in indices.tolist()] == pairs
+    for part in (0, 1 << 14):
+        with pytest.raises(ArgumentError):
+            drawn.more(0, part)
+        with pytest.raises(ArgumentError):
+            drawn.blocks(indices, part)
+
+
+def test_draws_stop_where_their_reservation_ends() -> None:
+    """Further on stand the bits of nobody, or, of one string for several draws, those of the next call."""
+    bits = Stream.insecure(1).draws("c", DIGEST, 2)
+    assert 0 <= int(bits.ones(np.array([127]))[0]) <= 127
+    with pytest.raises(ArgumentError):
+        bits.ones(np.array([2]))
+    assert int(bits.ones(np.array([1]))[0]) in (0, 1)
+    with pytest.raises(ArgumentError):
+        bits.ones(np.array([1]))
+    whole = Stream.insecure(1).draws("c", DIGEST, 2)
+    with pytest.raises(ArgumentError):
+        whole.words(3)
+    assert whole.words(2).size == 2
+    with pytest.raises(ArgumentError):
+        whole.words(1)
+    with pytest.raises(ArgumentError):  # read as words, or counted
+        bits.words(1)

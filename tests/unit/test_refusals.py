@@ -34,6 +34,7 @@ from dpfast.duff._chunks import as_memory
 from dpfast.duff.data import numbers_of
 from dpfast.reference import duff as reference_duff
 from dpfast.reference import matrix as reference_matrix
+from dpfast.reference import sanitise as reference_sanitise
 from dpfast.reference import words as reference_words
 from dpfast.report import explain
 from dpfast.words import DRAW_PARTS, DrawBits
@@ -61,11 +62,14 @@ class Unsaid:
         raise TypeError
 
 
-class Twice:
-    """Chunks that can be listed again and again, of two types."""
+class Chunks:
+    """A column in chunks, which can be asked for again and again."""
+
+    def __init__(self, *chunks: Any) -> None:
+        self.chunks = chunks
 
     def __iter__(self) -> Any:
-        return iter([np.zeros(3), np.zeros(3, np.int64)])
+        return iter(self.chunks)
 
 
 numbers.Real.register(Unsaid)
@@ -102,8 +106,8 @@ def test_arguments_of_columns_and_policies(call: Callable[[], Any], error: type[
     ("call", "error", "words"),
     [
         (lambda: median(np.array([1], "m8"), **TWO), ArgumentTypeError, "without a unit"),
-        (lambda: median([Twice()], **TWO), ArgumentTypeError, "list of values"),
-        (lambda: median(Twice(), **TWO), ArgumentTypeError, "differ in type"),
+        (lambda: median([Chunks()], **TWO), ArgumentTypeError, "list of values"),
+        (lambda: median(Chunks(np.zeros(3), np.zeros(3, np.int64)), **TWO), ArgumentTypeError, "differ in type"),
         (lambda: as_memory("text"), ArgumentTypeError, "a chunk of values is"),
         (lambda: median([2**64], **TWO), ArgumentTypeError, "64 bits"),
         (lambda: median(pd.Series(pd.Categorical([1, "x"])), **TWO), ArgumentTypeError, "Arrow array"),
@@ -114,12 +118,15 @@ def test_arguments_of_columns_and_policies(call: Callable[[], Any], error: type[
         (lambda: count_triangles((np.array([0]), np.array([1, 2])), n_vertices=3, epsilon=1.0), ArgumentError, "in length"),
         (lambda: median([1, 2], by=["x"], keys=["x"], **TWO), ArgumentError, "differ in length"),
         (lambda: median([1], by=["x", "x"], keys=["x"], **TWO), ArgumentError, "differ in length"),
+        (lambda: median(Chunks(np.zeros(3)), by=["x"] * 2, keys=["x"], **TWO), ArgumentError, "differ in length"),
+        (lambda: median(Chunks(np.zeros(3)), by=["x"] * 4, keys=["x"], **TWO), ArgumentError, "differ in length"),
         (lambda: median([1, 2], by=["x", 1], keys=["x"], **TWO), ArgumentTypeError, "several types"),
         (lambda: median([1, 2], person=np.array(["x", 1], object), **TWO), ArgumentTypeError, "person must hold"),
         (lambda: median([1, 2], bounds=(0, 9), epsilon=1.0, step=ANY or Unsaid()), ArgumentTypeError, "ratio of integers"),
         (lambda: quantiles([1], [i / 2000 for i in range(1, 2000)], **TWO), ArgumentError, "different quantiles"),
         (lambda: LAW.quantile(2), ArgumentError, "between 0 and 1"),
         (lambda: LAW.likely_error(0), ArgumentError, "between 0 and 1"),
+        (lambda: LAW.bounds(beta=0), ArgumentError, "above 0 for these bounds"),
         (lambda: bits().ones(np.array([64 * 64 + 1])), ArgumentError, "more bits"),
         (lambda: bits().words(65), ArgumentError, "more bits"),
         (lambda: bits().as_words().more(0, 0), ArgumentError, "no random bits"),
@@ -136,6 +143,7 @@ def test_arguments_of_statistics(call: Callable[[], Any], error: type[Exception]
     [
         (lambda: reference_duff.race([None], [1], lambda *_: 1), ValueError),
         (lambda: reference_matrix.decide(5, [2, 3]), ValueError),
+        (lambda: reference_sanitise.sanitise(["c"], ["a", "b"], 1, master=bytes(32)), ValueError),
         (lambda: reference_words.aes_block(bytes(32), b"short"), ValueError),
         (lambda: reference_words._tagged_value(ANY or 1.5), TypeError),
         (lambda: reference_words._tagged(ANY or 1.5), TypeError),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -12,6 +13,7 @@ import pyarrow as pa
 import pytest
 import scipy.optimize
 import scipy.sparse
+from numba.core.errors import TypingError
 
 from dpfast import ArgumentError, ArgumentTypeError, InfeasibleError, MissingPackageError, SolverError, graph
 from dpfast.graph import _programs, boundaries
@@ -149,3 +151,19 @@ def test_breakpoints_over_too_many_paths_are_refused(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("dpfast.graph.laws.MOST_LINES", 1)
     with pytest.raises(ArgumentError, match="too large"):
         graph.strongest_condition(PATH, 0, 2).breakpoints  # noqa: B018
+
+
+def test_laws_of_a_rainbow_that_break_an_edge_are_not_returned(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = itertools.cycle([None, (0, 1, 0)])  # what is asked for is private, what is found is not
+    monkeypatch.setattr(sys.modules["dpfast.graph.rainbow"], "_open_edge", lambda *_: next(broken))
+    with pytest.raises(SolverError, match="exactly private"):
+        graph.rainbow(PATH, ORDERS, {0: [0.6, 0.4], 2: [0.4, 0.6]})
+
+
+@pytest.mark.parametrize(("raised", "error"), [(KeyboardInterrupt(), KeyboardInterrupt), (TypingError("x"), ArgumentError)])
+def test_what_compiled_laws_raise(raised: BaseException, error: type[BaseException]) -> None:
+    def call() -> None:
+        raise raised
+
+    with pytest.raises(error):
+        graph.Law(upper)._up._run(call)

@@ -2,7 +2,8 @@
 
 The tests run once more, from a copy of the sources that counts. A branch of the C core is one that the compiler sees without
 optimising; the copies of a kernel for SIMD targets and widths of codes are one source, so a processor without AVX-512 changes
-little: a branch that asks the processor goes one way on each machine, and counts as missed the other way. A refusal is any `raise`, of Python or Cython, but the two that numba compiles.
+little: a branch that asks the processor goes one way on each machine, and counts as missed the other way.
+A refusal is any `raise`, of Python or Cython, but the two that numba compiles.
 """
 
 from __future__ import annotations

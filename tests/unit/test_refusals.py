@@ -30,7 +30,7 @@ from dpfast import (
 from dpfast._numba import check_function
 from dpfast._rounding import integer
 from dpfast.change import estimate_change
-from dpfast.duff._chunks import as_memory
+from dpfast.duff._chunks import Memory, as_memory
 from dpfast.duff.data import numbers_of
 from dpfast.reference import duff as reference_duff
 from dpfast.reference import matrix as reference_matrix
@@ -108,6 +108,7 @@ def test_arguments_of_columns_and_policies(call: Callable[[], Any], error: type[
         (lambda: median(np.array([1], "m8"), **TWO), ArgumentTypeError, "without a unit"),
         (lambda: median([Chunks()], **TWO), ArgumentTypeError, "list of values"),
         (lambda: median(Chunks(np.zeros(3), np.zeros(3, np.int64)), **TWO), ArgumentTypeError, "differ in type"),
+        (lambda: Memory([np.zeros(1), np.zeros(1, np.int64)]), ArgumentTypeError, "differ in type"),
         (lambda: as_memory("text"), ArgumentTypeError, "a chunk of values is"),
         (lambda: median([2**64], **TWO), ArgumentTypeError, "64 bits"),
         (lambda: median(pd.Series(pd.Categorical([1, "x"])), **TWO), ArgumentTypeError, "Arrow array"),

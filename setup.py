@@ -1,4 +1,7 @@
-"""Build of the modules of dpfast._core: DPFAST_DEBUG=1, DPFAST_SANITIZE=address,undefined or thread, DPFAST_WERROR=1."""
+"""Build of the modules of dpfast._core.
+
+DPFAST_DEBUG=1, DPFAST_SANITIZE=address,undefined or thread, DPFAST_COVERAGE=1 (gcov), DPFAST_WERROR=1.
+"""
 
 import os
 from glob import glob
@@ -18,6 +21,10 @@ ldflags = []
 if sanitize:
     cflags += [f"-fsanitize={sanitize}", "-fno-omit-frame-pointer", "-fno-sanitize-recover=undefined"]
     ldflags += [f"-fsanitize={sanitize}"]
+if os.environ.get("DPFAST_COVERAGE"):
+    # Branches as they are written, and each copy of a kernel a function of its own: gcov mixes those that are inlined.
+    cflags += ["-O0", "--coverage", "-fprofile-update=atomic", "-Dalways_inline=noinline", "-Wno-attributes"]
+    ldflags += ["--coverage"]
 
 # Each module dpfast/_core/NAME.pyx stands over the C of csrc/NAME.
 modules = [

@@ -17,8 +17,9 @@ enum {
             out[i] = valid & inside ? table[indices[i]] : null_code;                                                    \
         }                                                                                                               \
         return broken ? DPF_ECORRUPT : DPF_OK;                                                                          \
-    }                                                                                                                   \
-                                                                                                                        \
+    }
+
+#define DPF_REMAP_ALL(I, T)                                                                                             \
     static int remap_all_##I##_##T(const I *indices, const T *table, size_t n_table, T null_code, T *out, size_t n) {    \
         const I last = n_table > (I)-1 ? (I)-1 : (I)(n_table - 1);                                                      \
         int broken = 0;                                                                                                 \
@@ -42,7 +43,7 @@ enum {
 /* One-byte indices, no bitmap: the table is filled up to every index there is, so the loop compares nothing; one pass for the
  * largest index, a vector's work, tells whether an entry was missing. */
 #define DPF_REMAP_BYTES(T)                                                                                           \
-    static int remap_bytes_##T(const uint8_t *indices, const T *table, size_t n_table, T null_code, T *out, size_t n) { \
+    static int remap_all_uint8_t_##T(const uint8_t *indices, const T *table, size_t n_table, T null_code, T *out, size_t n) { \
         T every[256];                                                                                                \
         uint8_t largest = 0;                                                                                         \
         for (size_t i = 0; i < 256; ++i)                                                                             \
@@ -58,31 +59,37 @@ DPF_REMAP_BYTES(uint8_t)
 DPF_REMAP_BYTES(uint16_t)
 DPF_REMAP_BYTES(uint32_t)
 
-#define DPF_REMAP_CODES(I)   \
-    DPF_REMAP(I, uint8_t)    \
-    DPF_REMAP(I, uint16_t)   \
-    DPF_REMAP(I, uint32_t)
+#define DPF_REMAP_CODES(REMAP, I) \
+    REMAP(I, uint8_t)             \
+    REMAP(I, uint16_t)            \
+    REMAP(I, uint32_t)
 
-DPF_REMAP_CODES(uint8_t)
-DPF_REMAP_CODES(uint16_t)
-DPF_REMAP_CODES(uint32_t)
-DPF_REMAP_CODES(uint64_t)
+DPF_REMAP_CODES(DPF_REMAP, uint8_t)
+DPF_REMAP_CODES(DPF_REMAP, uint16_t)
+DPF_REMAP_CODES(DPF_REMAP, uint32_t)
+DPF_REMAP_CODES(DPF_REMAP, uint64_t)
+DPF_REMAP_CODES(DPF_REMAP_ALL, uint16_t)
+DPF_REMAP_CODES(DPF_REMAP_ALL, uint32_t)
+DPF_REMAP_CODES(DPF_REMAP_ALL, uint64_t)
 
-#define DPF_CALL(I, T)                                                                            \
-    (validity == NULL ? remap_all_##I##_##T(indices, table, n_table, (T)null_code, out, n)         \
-                      : remap_##I##_##T(indices, validity, offset, table, n_table, (T)null_code, out, n))
-#define DPF_CALL_BYTES(T) remap_bytes_##T(indices, table, n_table, (T)null_code, out, n)
-#define DPF_CALL_CODES(I) \
-    (code_width == 1 ? DPF_CALL(I, uint8_t) : code_width == 2 ? DPF_CALL(I, uint16_t) : DPF_CALL(I, uint32_t))
+#define DPF_CALL(I, T) remap_##I##_##T(indices, validity, offset, table, n_table, (T)null_code, out, n)
+#define DPF_CALL_ALL(I, T) remap_all_##I##_##T(indices, table, n_table, (T)null_code, out, n)
+#define DPF_CALL_CODES(CALL, I) (code_width == 1 ? CALL(I, uint8_t) : code_width == 2 ? CALL(I, uint16_t) : CALL(I, uint32_t))
 
 int dpf_remap(const void *indices, size_t index_width, const uint8_t *validity, size_t offset, const void *table,
               size_t code_width, size_t n_table, uint32_t null_code, void *out, size_t n) {
-    if (index_width == 1 && validity == NULL)
-        return code_width == 1 ? DPF_CALL_BYTES(uint8_t) : code_width == 2 ? DPF_CALL_BYTES(uint16_t) : DPF_CALL_BYTES(uint32_t);
+    if (validity == NULL) {
+        switch (index_width) {
+        case 1: return DPF_CALL_CODES(DPF_CALL_ALL, uint8_t);
+        case 2: return DPF_CALL_CODES(DPF_CALL_ALL, uint16_t);
+        case 4: return DPF_CALL_CODES(DPF_CALL_ALL, uint32_t);
+        default: return DPF_CALL_CODES(DPF_CALL_ALL, uint64_t);
+        }
+    }
     switch (index_width) {
-    case 1: return DPF_CALL_CODES(uint8_t);
-    case 2: return DPF_CALL_CODES(uint16_t);
-    case 4: return DPF_CALL_CODES(uint32_t);
-    default: return DPF_CALL_CODES(uint64_t);
+    case 1: return DPF_CALL_CODES(DPF_CALL, uint8_t);
+    case 2: return DPF_CALL_CODES(DPF_CALL, uint16_t);
+    case 4: return DPF_CALL_CODES(DPF_CALL, uint32_t);
+    default: return DPF_CALL_CODES(DPF_CALL, uint64_t);
     }
 }

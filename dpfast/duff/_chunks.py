@@ -168,9 +168,6 @@ def open_values(values: Any, bounds: Any) -> Column:
     if hasattr(type(values), "columns") or hasattr(type(values), "column_names"):
         raise ArgumentTypeError(f"values are one column, not a table; give {KINDS}")
     if not isinstance(values, (str, bytes, dict, set, frozenset)) and hasattr(type(values), "__iter__"):
-        again = iter(values)
-        if again is values:
-            raise ArgumentTypeError(ONE_SHOT)
         return Source(values)
     raise ArgumentTypeError(f"values are {KINDS}, not {type(values).__name__}")
 

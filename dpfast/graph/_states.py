@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
@@ -46,17 +47,17 @@ class States(Sequence[Any]):
         shown = ", ".join(repr(self.name(number)) for number in range(min(3, self.size)))
         return f"[{shown}{', ...' if self.size > 3 else ''}]"
 
+    @abstractmethod
     def name(self, number: int) -> Any:
         """Name of a vertex."""
-        raise IndexError(number)
 
+    @abstractmethod
     def number(self, name: Any) -> int | None:
         """Number of a vertex; None if there is none of that name."""
-        raise KeyError
 
+    @abstractmethod
     def columns(self) -> list[Any]:
         """What a query as a function is called with: an array over all vertices for each argument."""
-        raise IndexError
 
 
 class Grid(States):

@@ -80,7 +80,7 @@ MUTANTS = [
         "dpfast/etl/_chain.py",
         "float_below(Fraction(cap) - Fraction(spent))",
         "float_above(Fraction(cap) - Fraction(spent))",
-        "tests/unit/test_ledger.py::test_what_is_left_can_be_spent",
+        "tests/unit/test_ledger_chain.py::test_what_is_left_can_be_spent",
     ),
     Mutant(
         "a charge is lost with the current",

@@ -301,15 +301,6 @@ def test_sums_are_exact_fractions(opened: Callable[..., Ledger]) -> None:
         assert [charged(deltas, Privacy(1.0, one)) for _ in range(4)] == [number < room for number in range(4)]
 
 
-def test_what_is_left_can_be_spent(opened: Callable[..., Ledger]) -> None:
-    ledger = opened(1.0, 0.5)
-    ledger.charge(Privacy(1e-17, 1e-18))
-    left = ledger.left()
-    assert (left.epsilon, left.delta) == (math.nextafter(1.0, 0.0), math.nextafter(0.5, 0.0))  # rounded down
-    assert ledger.charge(left)
-    assert ledger.left().epsilon < 2.0**-52
-
-
 def test_a_charge_without_epsilon_has_room_where_nothing_is_left(opened: Callable[..., Ledger]) -> None:
     ledger = opened(1.0)
     ledger.charge(Privacy(1.0))

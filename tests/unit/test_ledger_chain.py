@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 import sqlite3
@@ -306,3 +307,12 @@ def test_a_ledger_in_use_is_waited_for(path: Path, monkeypatch: pytest.MonkeyPat
             ledger.charge(Privacy(0.1))
         assert len(ledger.entries()) == 4  # reading does not wait
     assert ledger.charge(Privacy(0.1))
+
+
+def test_what_is_left_can_be_spent(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "small.ledger", cap=Privacy(1.0, 0.5))
+    ledger.charge(Privacy(1e-17, 1e-18))
+    left = ledger.left()
+    assert (left.epsilon, left.delta) == (math.nextafter(1.0, 0.0), math.nextafter(0.5, 0.0))  # rounded down
+    assert ledger.charge(left)
+    assert ledger.left().epsilon < 2.0**-52

@@ -83,7 +83,7 @@ def bits() -> DrawBits:
     ("call", "error", "words"),
     [
         (lambda: Domain.bins(Long([0.0, 1.0])), DomainError, "at most 2"),
-        (lambda: check_function(print, "it"), ArgumentTypeError, "plain Python function"),
+        (lambda: check_function(len, "it"), ArgumentTypeError, "plain Python function"),
         (lambda: check_function(lambda *_: 0, "it"), ArgumentTypeError, "named arguments"),
         (lambda: check_function(lambda: 0, "it"), ArgumentTypeError, "at least one argument"),
         (lambda: integer(Unsaid(), "it", minimum=0), ArgumentTypeError, "must be an integer"),
@@ -109,7 +109,7 @@ def test_arguments_of_columns_and_policies(call: Callable[[], Any], error: type[
         (lambda: median([Chunks()], **TWO), ArgumentTypeError, "list of values"),
         (lambda: median(Chunks(np.zeros(3), np.zeros(3, np.int64)), **TWO), ArgumentTypeError, "differ in type"),
         (lambda: Memory([np.zeros(1), np.zeros(1, np.int64)]), ArgumentTypeError, "differ in type"),
-        (lambda: as_memory("text"), ArgumentTypeError, "a chunk of values is"),
+        (lambda: as_memory("text"), ArgumentTypeError, "no column that is known"),
         (lambda: median([2**64], **TWO), ArgumentTypeError, "64 bits"),
         (lambda: median(pd.Series(pd.Categorical([1, "x"])), **TWO), ArgumentTypeError, "Arrow array"),
         (lambda: numbers_of(pa.array([[1]])), ArgumentTypeError, "not list"),

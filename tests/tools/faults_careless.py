@@ -194,4 +194,11 @@ MUTANTS = [
         "stream.rows(column_name, mechanism.digest, 1)  #",
         "tests/leaks/test_charges.py::test_a_refused_charge_draws_nothing_whoever_asks",
     ),
+    Mutant(
+        "a footer that ends the process",
+        "dpfast/_parquet.py",
+        "            self._check_chunks(names)\n",
+        "",
+        "tests/fuzz/test_fuzz.py::test_the_corpus_holds[sources]",
+    ),
 ]

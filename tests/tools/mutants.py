@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -21,6 +22,8 @@ from pathlib import Path
 from faults import Mutant
 
 ROOT = Path(__file__).resolve().parents[2]
+# A process that a fault ends so was not stopped by us or by the system for want of memory.
+DEATHS = (-signal.SIGABRT, -signal.SIGSEGV, -signal.SIGBUS)
 
 
 def every_fault() -> list[Mutant]:
@@ -57,7 +60,7 @@ def survives(mutant: Mutant, folder: Path) -> str:
     run = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300)
     if run.returncode == 0:
         return "survives " + mutant.tests
-    if run.returncode != 1:
+    if run.returncode not in (1, *DEATHS):
         return "was not tested:\n" + run.stdout[-2000:] + run.stderr[-2000:]
     found = [line.split(" ")[1] for line in run.stdout.splitlines() if line.startswith("FAILED")]
     print(f"found  {mutant.name}: {found[0] if found else mutant.tests}", flush=True)

@@ -195,6 +195,7 @@ CALLS: dict[str, list[Scenario]] = {
         Scenario(lambda arrays: duff.log_probabilities(made(arrays), epsilon=1.0), "levels", "private")
     ],
     **{name: [Scenario(law, "levels", "private")] for name in ("duff.error_law", "duff.ErrorLaw")},
+    "duff.utility.Bounds": [Scenario(lambda arrays: law(arrays).bounds(**LAW["bounds"]), "levels", "private")],
     **{
         f"ErrorLaw.{name}": [
             Scenario(lambda arrays, name=name, more=more: getattr(law(arrays), name)(**more), "levels", "private")

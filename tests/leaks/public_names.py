@@ -15,7 +15,7 @@ from dpfast import cli, errors
 __all__ = ["calls", "verbs"]
 
 # Public modules that no list of names shows: users import them by their path.
-BY_PATH = ("etl.spark", "etl.ledger", "etl.sources", "privacy", "budget", "report")
+BY_PATH = ("budget", "change", "crosstab", "duff.utility", "etl.ledger", "etl.sources", "etl.spark", "privacy", "report")
 
 
 def calls(package: ModuleType = dpfast) -> dict[str, Any]:

@@ -23,8 +23,8 @@ _BY_REASON = {
         plots.privacy_error show_config verify""",
     "looks at what was released already": """
         Mechanism.estimate Mechanism.estimate_counts Mechanism.posterior Policy.estimate Estimate Estimate.labels Figures.labels
-        Figures.to_arrow Figures.to_pandas estimate_change etl.spark.estimate plots.estimate Report Report.to_json
-        report.Explanation report.explain
+        Figures.to_arrow Figures.to_pandas change.Change crosstab.CrossTab CrossTab.labels crosstab.crosstab
+        crosstab.fit_crosstab estimate_change etl.spark.estimate plots.estimate Report Report.to_json
         Ledger.charge Ledger.check Ledger.entries Ledger.head Ledger.left Ledger.spent Ledger.total etl.ledger.Entry
         Domain.decode report.Explanation report.explain""",
     "gives a source as it is to those who write jobs; the scenarios of jobs go through it": """

@@ -201,4 +201,18 @@ MUTANTS = [
         "",
         "tests/fuzz/test_fuzz.py::test_the_corpus_holds[sources]",
     ),
+    Mutant(
+        "a value outside a matrix counts as the last",
+        "csrc/rows/stages.kernel.h",
+        "x[j] < law->k ? (uint32_t)x[j] : law->k;",
+        "x[j] < law->k ? (uint32_t)x[j] : law->k - 1;",
+        "tests/exact/test_matrix_kernels.py::test_two_stages_are_the_rows_of_the_matrix[3-random-base]",
+    ),
+    Mutant(
+        "the code behind the last is answered",
+        "csrc/rows/stages.kernel.h",
+        "UINT32_MAX : law->k - 1; /* the last",
+        "UINT32_MAX : law->k; /* the last",
+        "tests/exact/test_kernels.py::test_a_code_outside_the_domain_is_found_wherever_it_stands",
+    ),
 ]

@@ -46,6 +46,27 @@ MUTANTS = [
         f"{STATISTICS}::test_it_does_not_matter_which_vertices_are_heavy",
     ),
     Mutant(
+        "a pair that is joined counts as strangers",
+        "csrc/joint/triangles.c",
+        "- 2 * a - 2 * adjacent)",
+        "- 2 * a)",
+        f"{STATISTICS}::test_sensitivities_are_those_of_all_pairs",
+    ),
+    Mutant(
+        "a degree too high is left out",
+        "csrc/joint/triangles.c",
+        "stairs[a] + 1 + 2 * a",
+        "stairs[a] + 2 + 2 * a",
+        f"{STATISTICS}::test_sensitivities_are_those_of_all_pairs",
+    ),
+    Mutant(
+        "what one vertex shared counts for the next",
+        "csrc/joint/triangles.c",
+        "for (size_t t = 0; t < all; ++t) graph->shared",
+        "for (size_t t = 0; t < met; ++t) graph->shared",
+        f"{STATISTICS}::test_it_does_not_matter_which_vertices_are_heavy",
+    ),
+    Mutant(
         "the mode spends twice under replace_one",
         "dpfast/duff/mode.py",
         'WHOLE if neighbours == "add_remove" else HALF',

@@ -81,7 +81,16 @@ FIGURES = (
                 "triangles: all graphs of five vertices",
                 "exact/test_duff_statistics::test_the_ladder_is_private_on_all_graphs_of_five_vertices",
             ),
+            long(
+                "the law of a median from words, on larger data sets",
+                "exact/test_quantile_words::test_the_law_of_larger_data_sets",
+            ),
+            long("bounds on the error hold for 5,000 laws", "exact/test_error_law::test_bounds_hold_on_thousands"),
             often("smooth sensitivities are those of brute force", "exact/test_baselines_exact"),
+            long(
+                "rivals, at all budgets: no ratio beyond what is stated",
+                "exact/test_baselines_exact::test_all_budgets_hold_on_all_small_data_sets",
+            ),
         ),
     ),
     Figure(
@@ -101,6 +110,18 @@ FIGURES = (
                 "exact/test_graph_extension_exact::test_random_graphs_break_no_edge_at_length",
             ),
             long("linear programs on 2,000 graphs", "exact/test_graph_extension_exact::test_linear_programs_at_length"),
+            long(
+                "all paths of 2,000 graphs, in fractions",
+                "exact/test_graph_extension_exact::test_all_paths_in_fractions_at_length",
+            ),
+            long(
+                "linear programs of queries with several answers",
+                "exact/test_graph_rainbow::test_linear_programs_of_rainbows_at_length",
+            ),
+            long(
+                "families collapsed by symmetry are their whole graphs",
+                "exact/test_graph_families_exact::test_families_are_the_graphs_of_all_datasets_at_length",
+            ),
             long(
                 "three graphs of ten million edges: no violated edge",
                 "parity/test_graph_parity::test_ten_million_edges_break_none",

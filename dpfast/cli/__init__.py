@@ -126,9 +126,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except _Terminated:
         _say("terminated")
         return TERMINATED
-    except BrokenPipeError:
-        # The reader of our output is gone. Without this the interpreter would complain when it flushes at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # the reader of our output is gone
+        _give_output_up()
         return 1
     except DpfastError as error:
         _say(str(error))
@@ -140,6 +139,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Its text may quote data, so it is shown on request only; what the system says of a number does not.
         reason = f", {os.strerror(error.errno)}" if isinstance(error, OSError) and error.errno else ""
         _say(f"unexpected {type(error).__name__}{reason}; run the command again with --debug to see where")
+        try:
+            sys.stdout.flush()
+        except OSError:
+            _give_output_up()
         return _failed(options)
     finally:  # a process that called us and goes on has its own way to end
         if before is not None and threading.current_thread() is threading.main_thread():
@@ -163,6 +166,11 @@ def _parser() -> tuple[argparse.ArgumentParser, Mapping[str, argparse.ArgumentPa
         verb.formatter_class = _Help
         verb.add_argument("--debug", action="store_true", help="print a traceback on failure (it may show data)")
     return parser, verbs.choices
+
+
+def _give_output_up() -> None:
+    """Let what cannot be written go; the interpreter would complain when it flushes at its end, and change the exit code."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _harden() -> None:

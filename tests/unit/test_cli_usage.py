@@ -156,12 +156,16 @@ def test_a_damaged_file_of_a_folder_is_named(run: Any) -> None:
     assert "'in/b.parquet' is not a Parquet file" in error
 
 
-def test_a_full_disc_under_the_output_is_named() -> None:
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_full_disc_under_the_output_is_named(unbuffered: str) -> None:
     command = [sys.executable, "-m", "dpfast", "plan", "policy.toml"]
+    environment = os.environ | {"PYTHONUNBUFFERED": unbuffered}
     with open("/dev/full", "w") as full:
-        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        done = subprocess.run(command, env=environment, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 1
-    assert done.stderr.startswith("dpfast: unexpected OSError, No space left on device; ")
+    assert done.stderr == (
+        "dpfast: unexpected OSError, No space left on device; run the command again with --debug to see where\n"
+    )
 
 
 def test_speed_is_told_of_many_rows_that_were_sanitised(run: Any) -> None:

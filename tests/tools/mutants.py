@@ -43,7 +43,12 @@ def planted(mutant: Mutant, folder: Path) -> str:
         return "does not apply: the text it replaces is not there once"
     path.write_text(text.replace(mutant.old, mutant.new))
     if mutant.file.startswith("csrc"):
-        command = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]  # only the module of this C
+        # The module of this C alone is built; the others are there. A header beside the folders of the engines is in all.
+        if path.parent.name != "csrc":
+            for source in (folder / "dpfast" / "_core").glob("*.pyx"):
+                if source.stem != path.parent.name:
+                    source.unlink()
+        command = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
         built = subprocess.run(command, cwd=folder, capture_output=True, text=True)
         if built.returncode:
             return "does not build:\n" + built.stderr[-2000:]
